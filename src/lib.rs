@@ -1,0 +1,25 @@
+//! `cdkr` finds the resources of an AWS CDK app that merely moved, so that a deployment
+//! does not replace them.
+//!
+//! The way of the data, one direction, one pass:
+//!
+//! ```text
+//! app or cdk.out ──► assembly ──► stacks as they are now ─┐
+//!                                                         ├─► compare ─► Comparison ─► report
+//! another cdk.out ─► assembly ──► stacks as deployed ─────┘
+//! ```
+//!
+//! # Rooms
+//! A room imports from lower floors only (`tests/architecture.rs` checks it):
+//! [`model`] (0) · [`template`], [`registry`], [`settings`] (1) · [`assembly`], [`compare`] (2) ·
+//! [`report`] (5) · [`toolkit`] (6) · [`cli`] (7).
+
+pub mod assembly;
+pub mod cli;
+pub mod compare;
+pub mod model;
+pub mod registry;
+pub mod report;
+pub mod settings;
+pub mod template;
+pub mod toolkit;

@@ -1,0 +1,13 @@
+//! The vocabulary as types: names, places, values, templates and stacks.
+//!
+//! Nothing comes in and nothing goes out: every other room speaks in these types. No I/O.
+
+mod environment;
+mod name;
+mod stack;
+mod value;
+
+pub use environment::{Environment, EnvironmentError};
+pub use name::{ConstructPath, Location, LocationError, LogicalId, ResourceType, StackName};
+pub use stack::{Stack, Template};
+pub use value::{Number, Object, Text, Value};
