@@ -46,6 +46,8 @@ pub struct Mapping {
     pub destination: Place,
     /// What justifies the mapping.
     pub evidence: Evidence,
+    /// The contents are equal but for names that follow from the renaming of constructs.
+    pub by_names: bool,
     /// Properties that the deployment will change after the move.
     pub changes: Vec<Difference>,
     /// Nothing distinctive supports the mapping: the two are equal, and that is all.

@@ -2,9 +2,152 @@
 //!
 //! In: the stacks of one environment as they are deployed and as they are now, and decisions
 //! that people made. Out: a [`Comparison`]. Called by `toolkit`. Pure.
+//!
+//! The way through this room: a [`Stack`] becomes part of a `side`, whose `scope` says what names
+//! stand for; every resource body becomes a `skeleton`, from which `digest`s are combined;
+//! `matching` pairs the resources of the two sides, with `classes` for those that look alike,
+//! `paths` and `renaming` for what construct paths say, `loose` and `names` for names written
+//! into properties, `changed` for what moved and changed; `outcome` puts the answer together with
+//! `difference`, `similarity` and `ambiguity`.
 
+mod ambiguity;
+mod changed;
+mod classes;
 mod comparison;
+mod decisions;
+mod difference;
+mod digest;
+mod loose;
+mod matching;
+mod names;
+mod outcome;
+mod paths;
+mod renaming;
+mod scope;
+mod side;
+mod similarity;
+mod skeleton;
+mod support;
 
 pub use comparison::{
     Ambiguity, Change, Comparison, Difference, Evidence, Mapping, Place, Problem, Similar, Unpaired,
 };
+pub use decisions::{DecidedPair, Decisions, Reference, SkipEntry};
+
+use crate::model::{Environment, Location, Stack, StackName};
+
+/// Why two sides cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// Two stacks of one side have the same name.
+    #[error("two stacks of one environment are called `{0}`")]
+    DuplicateStack(StackName),
+    /// Resources refer to each other in a circle.
+    #[error("these resources refer to each other in a circle: {}", list(.0))]
+    Cycle(Vec<Location>),
+    /// Exports, parameters or conditions are defined by each other without an end.
+    #[error("exports, parameters or conditions are defined by each other without an end")]
+    EndlessDefinition,
+    /// An error in a resource.
+    #[error("resource `{location}`")]
+    Resource {
+        /// Where.
+        location: Location,
+        /// What.
+        source: Box<CompareError>,
+    },
+    /// A decision names something that is not there.
+    #[error("{origin}: `{reference}` is not {side}")]
+    UnknownDecision {
+        /// What the decision names.
+        reference: String,
+        /// Where it was said.
+        origin: String,
+        /// On which side it was looked for.
+        side: &'static str,
+    },
+    /// A decision names several resources.
+    #[error("{origin}: `{reference}` names several resources: {}", list(.candidates))]
+    VagueDecision {
+        /// What the decision names.
+        reference: String,
+        /// Where it was said.
+        origin: String,
+        /// The resources.
+        candidates: Vec<Location>,
+    },
+    /// A decision pairs resources of different types.
+    #[error(
+        "{origin}: `{source_location}` is a `{}`, but `{destination}` is a `{}`: a move cannot \
+         change the type", .types.0, .types.1
+    )]
+    DecisionChangesType {
+        /// The deployed resource.
+        source_location: Location,
+        /// The resource as it is now.
+        destination: Location,
+        /// Both types.
+        types: (String, String),
+        /// Where it was said.
+        origin: String,
+    },
+    /// Two decisions about the same resource.
+    #[error("two decisions about `{location}`: {first}, and {second}")]
+    ContradictingDecisions {
+        /// The resource.
+        location: Location,
+        /// The first decision.
+        first: String,
+        /// The second decision.
+        second: String,
+    },
+    /// A skip entry names nothing.
+    #[error("{origin}: `{what}` names no resource, construct or type of this environment")]
+    UnknownSkip {
+        /// What the entry names.
+        what: String,
+        /// Where it was said.
+        origin: String,
+    },
+}
+
+impl CompareError {
+    fn at(self, location: &Location) -> Self {
+        Self::Resource { location: location.clone(), source: Box::new(self) }
+    }
+}
+
+fn list(locations: &[Location]) -> String {
+    let names: Vec<String> = locations.iter().map(|location| format!("`{location}`")).collect();
+    names.join(", ")
+}
+
+/// Compares the stacks of one environment as they are deployed with what they are now.
+///
+/// # Errors
+/// When a side is not well formed (a circle of references, two stacks of one name), or when a
+/// decision names something that is not there, contradicts another, or would change a type.
+pub fn compare(
+    environment: &Environment,
+    deployed: &[Stack],
+    local: &[Stack],
+    decisions: &Decisions,
+) -> Result<Comparison, CompareError> {
+    let (old, new) = std::thread::scope(|scope| {
+        let old = scope.spawn(|| side::Side::new(environment, deployed));
+        let new = side::Side::new(environment, local);
+        let old = old.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok::<_, CompareError>((old?, new?))
+    })?;
+    let (mut old, mut new) = (old, new);
+    let used = old.exclude(&decisions.skip).into_iter().zip(new.exclude(&decisions.skip));
+    if let Some((entry, _)) = decisions.skip.iter().zip(used).find(|(_, (old, new))| !old && !new) {
+        return Err(CompareError::UnknownSkip {
+            what: entry.what.clone(),
+            origin: entry.origin.clone(),
+        });
+    }
+    let decided = decisions::resolve(&old, &new, &decisions.pairs)?;
+    let matching = matching::Matching::run(&old, &new, decided)?;
+    outcome::comparison(environment, &matching, decisions)
+}

@@ -1,0 +1,111 @@
+//! What the evidence does not decide, grouped so that a person decides once per construct.
+
+use std::collections::BTreeMap;
+
+use super::classes::{Class, Classes};
+use super::comparison::{Ambiguity, Place};
+use super::loose::Loose;
+use super::matching::Matching;
+use super::scope::NodeId;
+use super::side::Side;
+use crate::model::ConstructPath;
+
+/// Returns the classes of free resources that are left with candidates on both sides: of equal
+/// digest first, then of equal weak digest where names could explain what differs.
+pub(super) fn open_classes(matching: &Matching<'_, '_>, loose: Option<&Loose>) -> Vec<Class> {
+    let (old, new) = (matching.old, matching.new);
+    let mut taken_old = vec![false; old.nodes.len()];
+    let mut taken_new = vec![false; new.nodes.len()];
+    let mut open = Vec::new();
+    let exact = (matching.digests(), None);
+    let weak = loose.map(|loose| (loose.digests(matching), Some(loose)));
+    for ((old_digests, new_digests), loose) in std::iter::once(exact).chain(weak) {
+        let classes = Classes::new((old, &old_digests), (new, &new_digests), |is_new, id| {
+            let taken = if is_new { &taken_new } else { &taken_old };
+            matching.is_free(is_new, id) && !taken[id as usize]
+        });
+        for class in classes.open() {
+            let possible = |loose: &Loose| {
+                class.old.iter().any(|old| loose.proves(matching, *old, class.new[0]))
+                    || class.new.iter().any(|new| loose.proves(matching, class.old[0], *new))
+            };
+            if loose.is_some_and(|loose| !possible(loose)) {
+                continue;
+            }
+            class.old.iter().for_each(|id| taken_old[*id as usize] = true);
+            class.new.iter().for_each(|id| taken_new[*id as usize] = true);
+            open.push(class);
+        }
+    }
+    open.sort_by(|left, right| left.old.cmp(&right.old));
+    open
+}
+
+/// Makes questions of classes: those whose candidates differ in the same constructs are one.
+pub(super) fn questions(matching: &Matching<'_, '_>, classes: &[Class]) -> Vec<Ambiguity> {
+    let mut groups: BTreeMap<(Vec<String>, Vec<String>), usize> = BTreeMap::new();
+    let mut questions = Vec::new();
+    for class in classes {
+        let constructs = constructs(matching, class);
+        let next = groups.len();
+        let group = match &constructs {
+            Some(constructs) => *groups.entry(constructs.clone()).or_insert(next),
+            None => {
+                let alone = vec![matching.old.location(class.old[0]).to_string()];
+                *groups.entry((alone, Vec::new())).or_insert(next)
+            }
+        };
+        let paths = |paths: Vec<String>| -> Vec<ConstructPath> {
+            paths.iter().map(|path| path.as_str().into()).collect()
+        };
+        let (was, is) = constructs.unwrap_or_default();
+        questions.push(Ambiguity {
+            resource_type: matching.old.node(class.old[0]).kind.into(),
+            sources: class.old.iter().map(|id| matching.old.place(*id)).collect(),
+            destinations: class.new.iter().map(|id| matching.new.place(*id)).collect(),
+            group,
+            constructs: (paths(was), paths(is)),
+        });
+    }
+    questions.sort_by(|left, right| {
+        left.group.cmp(&right.group).then_with(|| left.sources.cmp(&right.sources))
+    });
+    questions
+}
+
+/// Returns the constructs in which the candidates differ: their paths without the end that all
+/// of them have in common.
+fn constructs(matching: &Matching<'_, '_>, class: &Class) -> Option<(Vec<String>, Vec<String>)> {
+    let paths = |side: &Side<'_>, ids: &[NodeId]| -> Option<Vec<Vec<String>>> {
+        ids.iter()
+            .map(|id| Some(side.node(*id).path?.split('/').map(str::to_owned).collect()))
+            .collect()
+    };
+    let mut old = paths(matching.old, &class.old)?;
+    let mut new = paths(matching.new, &class.new)?;
+    loop {
+        let mut all = old.iter().chain(&new);
+        let first = all.next()?.last()?.clone();
+        let mut all = old.iter().chain(&new);
+        if !all.all(|path| path.len() > 1 && path.last() == Some(&first)) {
+            break;
+        }
+        for path in old.iter_mut().chain(&mut new) {
+            path.pop();
+        }
+    }
+    let join = |paths: Vec<Vec<String>>| {
+        let mut paths: Vec<String> = paths.iter().map(|path| path.join("/")).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    };
+    Some((join(old), join(new)))
+}
+
+impl Side<'_> {
+    /// Returns location and path of a resource.
+    pub(super) fn place(&self, id: NodeId) -> Place {
+        Place { location: self.location(id), path: self.node(id).path.map(Into::into) }
+    }
+}

@@ -1,0 +1,188 @@
+//! What people decided, and what the comparison may not touch.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use super::CompareError;
+use super::scope::NodeId;
+use super::side::Side;
+use crate::model::{ConstructPath, Location};
+use crate::registry;
+
+/// What people decided about one environment.
+#[derive(Clone, Debug, Default)]
+pub struct Decisions {
+    /// Resources that are the same.
+    pub pairs: Vec<DecidedPair>,
+    /// Resources that are never matched.
+    pub skip: Vec<SkipEntry>,
+    /// Mappings that nothing distinctive supports become questions.
+    pub strict: bool,
+    /// Look for the nearest candidate of everything that was added or removed.
+    pub explain: bool,
+}
+
+/// "This deployed resource is now that one."
+#[derive(Clone, Debug)]
+pub struct DecidedPair {
+    /// The deployed resource.
+    pub source: Reference,
+    /// The resource as it is now.
+    pub destination: Reference,
+    /// Where it was said: a flag, a file.
+    pub origin: String,
+}
+
+/// A resource, or several, that are never matched.
+#[derive(Clone, Debug)]
+pub struct SkipEntry {
+    /// A location, a construct path (then everything below it too) or a resource type.
+    pub what: String,
+    /// Where it was said.
+    pub origin: String,
+}
+
+/// How a decision names a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// By stack and logical ID.
+    Location(Location),
+    /// By construct path.
+    Path(ConstructPath),
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Location(location) => location.fmt(f),
+            Self::Path(path) => path.fmt(f),
+        }
+    }
+}
+
+impl Side<'_> {
+    /// Returns the resource that a decision names: at a location, or with exactly this path, or
+    /// the default child of the construct with this path.
+    fn find(&self, reference: &Reference) -> Vec<NodeId> {
+        match reference {
+            Reference::Location(location) => self.at(location).into_iter().collect(),
+            Reference::Path(path) => {
+                let with = |path: &str| -> Vec<NodeId> {
+                    self.ids().filter(|id| self.node(*id).path == Some(path)).collect()
+                };
+                let exact = with(path.as_str());
+                if !exact.is_empty() {
+                    return exact;
+                }
+                let mut found = with(&format!("{path}/Resource"));
+                found.extend(with(&format!("{path}/Default")));
+                found
+            }
+        }
+    }
+
+    fn find_one(
+        &self,
+        reference: &Reference,
+        origin: &str,
+        deployed: bool,
+    ) -> Result<NodeId, CompareError> {
+        match self.find(reference).as_slice() {
+            [id] => Ok(*id),
+            [] => Err(CompareError::UnknownDecision {
+                reference: reference.to_string(),
+                origin: origin.to_owned(),
+                side: if deployed { "deployed" } else { "in the app as it is now" },
+            }),
+            several => Err(CompareError::VagueDecision {
+                reference: reference.to_string(),
+                origin: origin.to_owned(),
+                candidates: several.iter().map(|id| self.location(*id)).collect(),
+            }),
+        }
+    }
+
+    /// Marks what is never matched: what is made to be replaced, what the app marks, and what
+    /// the skip entries name. Returns which entries named something.
+    pub(super) fn exclude(&mut self, skip: &[SkipEntry]) -> Vec<bool> {
+        let mut used = vec![false; skip.len()];
+        for id in self.ids() {
+            let location = self.location(id).to_string();
+            let node = self.node(id);
+            let mut reason = made_to_be_replaced(node);
+            for (entry, used) in skip.iter().zip(&mut used) {
+                let named = entry.what == location
+                    || entry.what == node.kind
+                    || node
+                        .path
+                        .is_some_and(|path| ConstructPath::from(path).is_within(&entry.what));
+                if named {
+                    *used = true;
+                    reason.get_or_insert_with(|| format!("excluded by {}", entry.origin));
+                }
+            }
+            self.nodes[id as usize].excluded = reason;
+        }
+        used
+    }
+}
+
+/// Resources that are made to be replaced (RFC 0162), and those that the app marks.
+fn made_to_be_replaced(node: &super::side::Node<'_>) -> Option<String> {
+    if registry::made_to_be_replaced(node.kind) {
+        return Some(format!("every `{}` is made to be replaced", node.kind));
+    }
+    let metadata = node.body.get("Metadata")?;
+    ["aws:cdk:do-not-refactor", "aws:cdk:skip-refactor"]
+        .into_iter()
+        .find(|key| {
+            metadata
+                .get(key)
+                .is_some_and(|value| !matches!(value, crate::model::Value::Bool(false)))
+        })
+        .map(|key| format!("the app marks it with `{key}`"))
+}
+
+/// Checks the decided pairs and returns them as resources, with where they were decided.
+pub(super) fn resolve(
+    old: &Side<'_>,
+    new: &Side<'_>,
+    pairs: &[DecidedPair],
+) -> Result<Vec<(NodeId, NodeId, String)>, CompareError> {
+    let mut resolved: Vec<(NodeId, NodeId, String)> = Vec::new();
+    let mut sources: HashMap<NodeId, &DecidedPair> = HashMap::new();
+    let mut destinations: HashMap<NodeId, &DecidedPair> = HashMap::new();
+    for pair in pairs {
+        let source = old.find_one(&pair.source, &pair.origin, true)?;
+        let destination = new.find_one(&pair.destination, &pair.origin, false)?;
+        let (old_kind, new_kind) = (old.node(source).kind, new.node(destination).kind);
+        if old_kind != new_kind {
+            return Err(CompareError::DecisionChangesType {
+                source_location: old.location(source),
+                destination: new.location(destination),
+                types: (old_kind.to_owned(), new_kind.to_owned()),
+                origin: pair.origin.clone(),
+            });
+        }
+        if resolved.iter().any(|(a, b, _)| (*a, *b) == (source, destination)) {
+            continue;
+        }
+        for (earlier, location) in [
+            (sources.insert(source, pair), old.location(source)),
+            (destinations.insert(destination, pair), new.location(destination)),
+        ] {
+            if let Some(earlier) = earlier {
+                return Err(CompareError::ContradictingDecisions {
+                    location,
+                    first: format!(
+                        "{} → {} ({})",
+                        earlier.source, earlier.destination, earlier.origin
+                    ),
+                    second: format!("{} → {} ({})", pair.source, pair.destination, pair.origin),
+                });
+            }
+        }
+        resolved.push((source, destination, pair.origin.clone()));
+    }
+    Ok(resolved)
+}

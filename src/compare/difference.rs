@@ -1,0 +1,220 @@
+//! What differs between the bodies of two resources that are the same.
+
+use super::CompareError;
+use super::comparison::Difference;
+use super::digest::{Digest, combine};
+use super::names::{Finder, Token};
+use super::scope::NodeId;
+use super::side::Side;
+use super::skeleton::{Reading, Walker};
+use crate::model::{Object, Text, Value};
+use crate::registry;
+use crate::template::Intrinsic;
+
+/// One side as seen by the comparison of bodies: every matched resource has the identity of its
+/// pair.
+pub(super) struct View<'s, 'a> {
+    pub(super) side: &'s Side<'a>,
+    pub(super) digests: &'s [Digest],
+}
+
+impl View<'_, '_> {
+    /// Returns the digest of a part of a template, references by what they point at.
+    fn digest(&self, stack: usize, value: &Value) -> Result<Digest, CompareError> {
+        let part = Walker::new(&self.side.scope, Reading::Exact).part(stack, value)?;
+        let references = part.slots.iter().map(|slot| self.digests[slot.target as usize]);
+        Ok(combine(&part.hash, references, &mut [], &mut []))
+    }
+}
+
+/// Compares bodies.
+pub(super) struct Differ<'s, 'a> {
+    pub(super) old: View<'s, 'a>,
+    pub(super) new: View<'s, 'a>,
+    /// Finds names; says whether a new name follows from the old one.
+    pub(super) names: Option<(&'s Finder, &'s dyn Fn(&Token, &Token) -> bool)>,
+}
+
+impl Differ<'_, '_> {
+    /// Returns the properties in which two resources differ. Empty if their contents are equal.
+    pub(super) fn differences(
+        &self,
+        old: NodeId,
+        new: NodeId,
+    ) -> Result<Vec<Difference>, CompareError> {
+        let (was, is) = (self.old.side.node(old), self.new.side.node(new));
+        if self.old.side.combine(old, &was.skeleton, self.old.digests)
+            == self.new.side.combine(new, &is.skeleton, self.new.digests)
+        {
+            return Ok(Vec::new());
+        }
+        let nested = self.old.side.scope.nested(was.stack, was.logical_id).is_some()
+            && self.new.side.scope.nested(is.stack, is.logical_id).is_some();
+        let mut found = Vec::new();
+        let keys = union(was.body, is.body);
+        for key in keys.into_iter().filter(|key| *key != "Type") {
+            let pair = (was.body.get(key), is.body.get(key));
+            match key.as_str() {
+                "DependsOn" => self.depends_on(old, new, pair, &mut found),
+                "Metadata" => {
+                    let counts = |key: &str| {
+                        !matches!(key, "aws:cdk:path") && !(nested && key.starts_with("aws:asset:"))
+                    };
+                    let stacks = (was.stack, is.stack);
+                    let members = members(pair, counts);
+                    for (key, old, new) in members {
+                        self.value(stacks, &format!("Metadata.{key}"), old, new, &mut found)?;
+                    }
+                }
+                "Properties" => {
+                    let counts =
+                        |key: &str| !(nested && matches!(key, "TemplateURL" | "Parameters"));
+                    for (key, old, new) in members(pair, counts) {
+                        let path = format!("Properties.{key}");
+                        self.value((was.stack, is.stack), &path, old, new, &mut found)?;
+                    }
+                }
+                "Condition" => self.condition((was.stack, is.stack), pair, &mut found)?,
+                _ => self.value((was.stack, is.stack), key, pair.0, pair.1, &mut found)?,
+            }
+        }
+        let kind = registry::lookup(is.kind);
+        for difference in &mut found {
+            difference.replaces =
+                difference.property.strip_prefix("Properties.").is_some_and(|path| {
+                    kind.as_ref().is_some_and(|kind| kind.is_create_only(&path.replace('.', "/")))
+                });
+        }
+        Ok(found)
+    }
+
+    fn value(
+        &self,
+        stacks: (usize, usize),
+        path: &str,
+        old: Option<&Value>,
+        new: Option<&Value>,
+        found: &mut Vec<Difference>,
+    ) -> Result<(), CompareError> {
+        let (Some(was), Some(is)) = (old, new) else {
+            found.push(difference(path, old, new, false));
+            return Ok(());
+        };
+        if self.old.digest(stacks.0, was)? == self.new.digest(stacks.1, is)? {
+            return Ok(());
+        }
+        match (was, is) {
+            (Value::Object(left), Value::Object(right))
+                if Intrinsic::of(left).is_none() && Intrinsic::of(right).is_none() =>
+            {
+                for (key, was, is) in members((old, new), |_| true) {
+                    self.value(stacks, &format!("{path}.{key}"), was, is, found)?;
+                }
+            }
+            (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+                for (at, (was, is)) in left.iter().zip(right).enumerate() {
+                    self.value(stacks, &format!("{path}.{at}"), Some(was), Some(is), found)?;
+                }
+            }
+            _ => {
+                let by_name = self.follows_from_names(stacks, was, is)?;
+                found.push(difference(path, old, new, by_name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether two values differ in nothing but names that follow from the renaming.
+    fn follows_from_names(
+        &self,
+        stacks: (usize, usize),
+        was: &Value,
+        is: &Value,
+    ) -> Result<bool, CompareError> {
+        let Some((finder, follows)) = &self.names else { return Ok(false) };
+        let read = |view: &View<'_, '_>, stack, value| -> Result<_, CompareError> {
+            let part = Walker::new(&view.side.scope, Reading::Loose(finder)).part(stack, value)?;
+            let references = part.slots.iter().map(|slot| view.digests[slot.target as usize]);
+            Ok((combine(&part.hash, references, &mut [], &mut []), part.tokens))
+        };
+        let (old, old_tokens) = read(&self.old, stacks.0, was)?;
+        let (new, new_tokens) = read(&self.new, stacks.1, is)?;
+        Ok(old == new
+            && old_tokens.len() == new_tokens.len()
+            && old_tokens.iter().zip(&new_tokens).all(|(was, is)| follows(was, is)))
+    }
+
+    fn depends_on(
+        &self,
+        old: NodeId,
+        new: NodeId,
+        pair: (Option<&Value>, Option<&Value>),
+        found: &mut Vec<Difference>,
+    ) {
+        let targets = |view: &View<'_, '_>, id: NodeId| {
+            let depends_on = &view.side.node(id).skeleton.depends_on;
+            let mut digests: Vec<Digest> =
+                depends_on.iter().map(|target| view.digests[*target as usize]).collect();
+            digests.sort_unstable();
+            digests
+        };
+        if targets(&self.old, old) != targets(&self.new, new) {
+            found.push(difference("DependsOn", pair.0, pair.1, false));
+        }
+    }
+
+    fn condition(
+        &self,
+        stacks: (usize, usize),
+        pair: (Option<&Value>, Option<&Value>),
+        found: &mut Vec<Difference>,
+    ) -> Result<(), CompareError> {
+        let as_function = |value: Option<&Value>| {
+            value.map(|value| {
+                let branches = vec![value.clone(), Value::Null];
+                let call = [(Text::from("Fn::If"), Value::Array(branches))];
+                Value::Object(call.into_iter().collect())
+            })
+        };
+        if let (Some(was), Some(is)) = (as_function(pair.0), as_function(pair.1))
+            && self.old.digest(stacks.0, &was)? == self.new.digest(stacks.1, &is)?
+        {
+            return Ok(());
+        }
+        found.push(difference("Condition", pair.0, pair.1, false));
+        Ok(())
+    }
+}
+
+fn difference(path: &str, old: Option<&Value>, new: Option<&Value>, name_only: bool) -> Difference {
+    Difference {
+        property: path.to_owned(),
+        old: old.cloned(),
+        new: new.cloned(),
+        name_only,
+        replaces: false,
+    }
+}
+
+/// Returns the keys of both objects, sorted.
+fn union<'o>(left: &'o Object, right: &'o Object) -> Vec<&'o Text> {
+    let mut keys: Vec<&Text> = left.iter().chain(right.iter()).map(|(key, _)| key).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// Returns the members of two values that may be objects, by key.
+fn members<'o>(
+    (old, new): (Option<&'o Value>, Option<&'o Value>),
+    counts: impl Fn(&str) -> bool,
+) -> Vec<(&'o Text, Option<&'o Value>, Option<&'o Value>)> {
+    static NONE: std::sync::LazyLock<Object> = std::sync::LazyLock::new(Object::new);
+    let old = old.and_then(Value::as_object).unwrap_or(&NONE);
+    let new = new.and_then(Value::as_object).unwrap_or(&NONE);
+    union(old, new)
+        .into_iter()
+        .filter(|key| counts(key))
+        .map(|key| (key, old.get(key), new.get(key)))
+        .collect()
+}

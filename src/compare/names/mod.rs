@@ -1,0 +1,12 @@
+//! Names of constructs inside property values, found and compared.
+//!
+//! Hashed names (unique ids, unique resource names, addresses) are found by their eight
+//! hexadecimal digits: a look-up for each place where eight of them stand, and only on a hit is
+//! the name generated and compared. Paths and stack names are found by one Aho–Corasick
+//! automaton. One finder serves both sides, so that the same text is read alike on both.
+
+mod finder;
+mod generate;
+
+pub(super) use finder::{Finder, Form, KnownConstruct, Token};
+pub(super) use generate::unique_id;

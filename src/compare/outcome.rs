@@ -1,0 +1,319 @@
+//! Puts the answer together.
+
+use std::collections::HashMap;
+
+use super::ambiguity::{open_classes, questions};
+use super::classes::Class;
+use super::comparison::{
+    Change, Comparison, Difference, Mapping, Place, Problem, Similar, Unpaired,
+};
+use super::decisions::Decisions;
+use super::difference::{Differ, View};
+use super::digest::Digest;
+use super::loose::{Loose, Strength};
+use super::matching::{Matching, Pair};
+use super::scope::NodeId;
+use super::side::Side;
+use super::similarity::{Features, Neighbours, features};
+use super::support::is_indistinct;
+use super::{CompareError, Evidence};
+use crate::model::Environment;
+use crate::registry;
+
+/// A pair is offered from this similarity on.
+const OFFERED_FROM: f64 = 0.5;
+
+/// A pair is offered only if it is this much better than the second best.
+const CLEARLY_BETTER: f64 = 0.05;
+
+/// Returns the comparison that a finished matching amounts to.
+pub(super) fn comparison(
+    environment: &Environment,
+    matching: &Matching<'_, '_>,
+    decisions: &Decisions,
+) -> Result<Comparison, CompareError> {
+    let digests = matching.digests();
+    let loose = Loose::read(matching, Strength::Names)?;
+    let follows = |was: &_, is: &_| super::loose::explained_by_others(matching, was, is);
+    let differ = Differ {
+        old: View { side: matching.old, digests: &digests.0 },
+        new: View { side: matching.new, digests: &digests.1 },
+        names: loose.as_ref().map(|loose| (loose.finder(), &follows as _)),
+    };
+    let mut classes = open_classes(matching, loose.as_ref());
+    let mut mappings = Vec::new();
+    let mut changed = Vec::new();
+    let mut unchanged = 0;
+    let stayed = identical_stayed(matching);
+    for pair in &matching.pairs {
+        let differences = differ.differences(pair.old, pair.new)?;
+        match moved(matching, pair) {
+            Some(evidence) => {
+                let indistinct = is_indistinct(matching, pair);
+                if indistinct && decisions.strict {
+                    classes.push(Class { old: vec![pair.old], new: vec![pair.new] });
+                } else {
+                    mappings.push(mapping(
+                        matching,
+                        pair,
+                        evidence,
+                        differences,
+                        indistinct,
+                        &stayed,
+                    ));
+                }
+            }
+            None if differences.is_empty() => unchanged += 1,
+            None => changed.push(Change {
+                resource_type: matching.new.node(pair.new).kind.into(),
+                place: matching.new.place(pair.new),
+                differences,
+            }),
+        }
+    }
+    let ambiguous = questions(matching, &classes);
+    let rest = Rest::new(matching, &classes, &digests);
+    let similar = rest.similar(&differ)?;
+    let mut comparison = Comparison {
+        environment: environment.clone(),
+        mappings,
+        ambiguous,
+        similar,
+        added: rest.unpaired(&differ, true, decisions.explain)?,
+        removed: rest.unpaired(&differ, false, decisions.explain)?,
+        changed,
+        unchanged,
+        problems: problems(matching),
+    };
+    comparison.mappings.sort_by(|left, right| left.source.cmp(&right.source));
+    comparison.changed.sort_by(|left, right| left.place.cmp(&right.place));
+    Ok(comparison)
+}
+
+/// Returns the evidence of a pair whose place has changed. What is in a nested stack that was
+/// mapped has not moved as long as it has its logical ID.
+fn moved(matching: &Matching<'_, '_>, pair: &Pair) -> Option<Evidence> {
+    if matching.old.location(pair.old) == matching.new.location(pair.new) {
+        return None;
+    }
+    let (old, new) = (matching.old.node(pair.old), matching.new.node(pair.new));
+    if old.logical_id == new.logical_id {
+        let parent = |side: &Side<'_>, stack: usize| {
+            side.scope.stacks[stack].stack.parent.as_ref().and_then(|parent| side.at(parent))
+        };
+        let (was, is) = (parent(matching.old, old.stack), parent(matching.new, new.stack));
+        if was.is_some_and(|was| matching.partner_of_old(was) == is) {
+            return None;
+        }
+    }
+    Some(pair.evidence.clone().unwrap_or(Evidence::NestedStack))
+}
+
+fn mapping(
+    matching: &Matching<'_, '_>,
+    pair: &Pair,
+    evidence: Evidence,
+    changes: Vec<Difference>,
+    indistinct: bool,
+    stayed: &HashMap<NodeId, Vec<NodeId>>,
+) -> Mapping {
+    let kind = matching.old.node(pair.old).kind;
+    let stayed = stayed.get(&pair.old).into_iter().flatten();
+    Mapping {
+        resource_type: kind.into(),
+        source: matching.old.place(pair.old),
+        destination: matching.new.place(pair.new),
+        evidence,
+        by_names: pair.by_names,
+        changes,
+        indistinct,
+        identical_stayed: stayed.map(|id| matching.new.location(*id)).collect(),
+        blocked: registry::refactor_block(kind),
+    }
+}
+
+/// Returns, for moved resources that were matched by nothing but content, those of equal
+/// content that stayed where they are: at most ten, they are only named.
+fn identical_stayed(matching: &Matching<'_, '_>) -> HashMap<NodeId, Vec<NodeId>> {
+    let mut stayed = HashMap::new();
+    let moved: Vec<&Pair> = matching
+        .pairs
+        .iter()
+        .filter(|pair| matches!(pair.evidence, Some(Evidence::Digest | Evidence::Structure)))
+        .collect();
+    if moved.is_empty() {
+        return stayed;
+    }
+    let unmatched = vec![None; matching.new.nodes.len()];
+    let digests = matching.new.digests(|id| Some(&matching.new.node(id).skeleton), &unmatched);
+    let mut unmoved: HashMap<&Digest, Vec<NodeId>> = HashMap::new();
+    for pair in matching.pairs.iter().filter(|pair| pair.evidence.is_none()) {
+        let same = unmoved.entry(&digests[pair.new as usize]).or_default();
+        if same.len() < 10 {
+            same.push(pair.new);
+        }
+    }
+    for pair in moved {
+        if let Some(same) = unmoved.get(&digests[pair.new as usize]) {
+            stayed.insert(pair.old, same.clone());
+        }
+    }
+    stayed
+}
+
+fn problems(matching: &Matching<'_, '_>) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = matching
+        .swapped
+        .iter()
+        .filter(|id| {
+            matching
+                .partner_of_old(**id)
+                .is_some_and(|new| matching.new.location(new) != matching.old.location(**id))
+        })
+        .map(|id| Problem {
+            message: format!(
+                "`{}` exists on both sides with different contents, and both contents are also \
+                 found elsewhere: it is taken to have moved, since content decides",
+                matching.old.location(*id)
+            ),
+        })
+        .collect();
+    problems.sort();
+    problems
+}
+
+/// What is left without a counterpart and without a question.
+struct Rest<'s, 'a> {
+    matching: &'s Matching<'s, 'a>,
+    old: Vec<(NodeId, &'a str, Features)>,
+    new: Vec<(NodeId, &'a str, Features)>,
+    excluded_old: Vec<NodeId>,
+    excluded_new: Vec<NodeId>,
+}
+
+impl<'s, 'a> Rest<'s, 'a> {
+    fn new(
+        matching: &'s Matching<'s, 'a>,
+        classes: &[Class],
+        digests: &(Vec<Digest>, Vec<Digest>),
+    ) -> Self {
+        let of =
+            |side: &'s Side<'a>, pair: &[Option<usize>], digests: &[Digest], asked: Vec<NodeId>| {
+                let mut asked = asked;
+                asked.sort_unstable();
+                let left = side
+                    .ids()
+                    .filter(|id| pair[*id as usize].is_none() && asked.binary_search(id).is_err());
+                let (excluded, free): (Vec<NodeId>, Vec<NodeId>) =
+                    left.partition(|id| side.node(*id).excluded.is_some());
+                let free: Vec<_> = free
+                    .into_iter()
+                    .map(|id| (id, side.node(id).kind, features(side, digests, id)))
+                    .collect();
+                (free, excluded)
+            };
+        let asked_old = classes.iter().flat_map(|class| class.old.clone()).collect();
+        let asked_new = classes.iter().flat_map(|class| class.new.clone()).collect();
+        let (old, excluded_old) = of(matching.old, &matching.old_pair, &digests.0, asked_old);
+        let (new, excluded_new) = of(matching.new, &matching.new_pair, &digests.1, asked_new);
+        Self { matching, old, new, excluded_old, excluded_new }
+    }
+
+    /// Offers pairs that are each other's best and clearly better than the second best.
+    fn similar(&self, differ: &Differ<'_, '_>) -> Result<Vec<Similar>, CompareError> {
+        let to_new = Neighbours::new(&self.new);
+        let to_old = Neighbours::new(&self.old);
+        let features: HashMap<NodeId, &Features> =
+            self.new.iter().map(|(id, _, features)| (*id, features)).collect();
+        let best = |found: Vec<(NodeId, f64)>| match found.as_slice() {
+            [(id, score)] => Some((*id, *score)),
+            [(id, score), (_, second), ..] if score - second >= CLEARLY_BETTER => {
+                Some((*id, *score))
+            }
+            _ => None,
+        };
+        let mut similar = Vec::new();
+        for (old, kind, own) in &self.old {
+            let Some((new, score)) = best(to_new.nearest(kind, own, 2)) else { continue };
+            if score < OFFERED_FROM
+                || best(to_old.nearest(kind, features[&new], 2)).map(|(id, _)| id) != Some(*old)
+            {
+                continue;
+            }
+            similar.push(Similar {
+                resource_type: (*kind).into(),
+                source: self.matching.old.place(*old),
+                destination: self.matching.new.place(new),
+                score: percent(score),
+                differences: differ.differences(*old, new)?,
+            });
+        }
+        Ok(similar)
+    }
+
+    /// Lists what was added, or removed, with the nearest candidate if asked for.
+    fn unpaired(
+        &self,
+        differ: &Differ<'_, '_>,
+        added: bool,
+        explain: bool,
+    ) -> Result<Vec<Unpaired>, CompareError> {
+        let (side, own, others, excluded) = if added {
+            (self.matching.new, &self.new, &self.old, &self.excluded_new)
+        } else {
+            (self.matching.old, &self.old, &self.new, &self.excluded_old)
+        };
+        let neighbours = Neighbours::new(if explain { others } else { &[] });
+        let mut unpaired = Vec::new();
+        for (id, kind, features) in own {
+            let nearest = match neighbours.nearest(kind, features, 1).first() {
+                Some(&(other, _)) => Some(self.nearest(differ, added, *id, other)?),
+                None => None,
+            };
+            unpaired.push(self.one(side, *id, nearest));
+        }
+        unpaired.extend(excluded.iter().map(|id| self.one(side, *id, None)));
+        unpaired.sort_by(|left, right| left.place.cmp(&right.place));
+        Ok(unpaired)
+    }
+
+    fn nearest(
+        &self,
+        differ: &Differ<'_, '_>,
+        added: bool,
+        id: NodeId,
+        other: NodeId,
+    ) -> Result<(Place, Vec<Difference>), CompareError> {
+        Ok(if added {
+            (self.matching.old.place(other), differ.differences(other, id)?)
+        } else {
+            (self.matching.new.place(other), differ.differences(id, other)?)
+        })
+    }
+
+    fn one(
+        &self,
+        side: &Side<'_>,
+        id: NodeId,
+        nearest: Option<(Place, Vec<Difference>)>,
+    ) -> Unpaired {
+        Unpaired {
+            resource_type: side.node(id).kind.into(),
+            place: side.place(id),
+            nearest,
+            excluded: side.node(id).excluded.clone(),
+        }
+    }
+}
+
+/// Returns a share as a whole percentage.
+fn percent(share: f64) -> u8 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share between 0 and 1 gives 0 to 100"
+    )]
+    {
+        (share * 100.0).floor() as u8
+    }
+}

@@ -1,0 +1,56 @@
+//! How well a mapping is supported besides equal contents.
+
+use super::comparison::Evidence;
+use super::matching::{Matching, Pair};
+use super::scope::NodeId;
+use super::side::Side;
+
+/// Whether nothing distinctive supports a pair: the contents are equal, and that is all. A
+/// default resource that was deleted in one place and another one that was added elsewhere look
+/// like this, and so do the helpers of two unrelated constructs.
+pub(super) fn is_indistinct(matching: &Matching<'_, '_>, pair: &Pair) -> bool {
+    match &pair.evidence {
+        Some(Evidence::Digest) => {}
+        _ => return false,
+    }
+    let (old, new) = (matching.old.node(pair.old), matching.new.node(pair.new));
+    if has_corresponding_neighbour(matching, pair) {
+        return false;
+    }
+    let referred = |side: &Side<'_>, id: NodeId| {
+        side.referrers[id as usize].iter().any(|(referrer, _)| !side.node(*referrer).is_provider)
+    };
+    if referred(matching.old, pair.old) && referred(matching.new, pair.new) {
+        return true;
+    }
+    let has_properties = old
+        .body
+        .get("Properties")
+        .and_then(|properties| properties.as_object())
+        .is_some_and(|properties| !properties.is_empty());
+    let keeps_name = old.logical_id == new.logical_id
+        || old.path.zip(new.path).is_some_and(|(old, new)| name(old) == name(new));
+    !has_properties && !keeps_name
+}
+
+/// The last component of a path that somebody chose.
+fn name(path: &str) -> Option<&str> {
+    path.rsplit('/').find(|id| !matches!(*id, "Resource" | "Default"))
+}
+
+/// Whether something that refers to the old resource, or that it refers to, corresponds to
+/// something that does the same with the new one.
+fn has_corresponding_neighbour(matching: &Matching<'_, '_>, pair: &Pair) -> bool {
+    let now: Vec<_> = matching.new.referrers[pair.new as usize].iter().collect();
+    let referrers = matching.old.referrers[pair.old as usize].iter();
+    let by_referrer = referrers
+        .filter(|(referrer, _)| !matching.old.node(*referrer).is_provider)
+        .filter_map(|(referrer, place)| Some((matching.partner_of_old(*referrer)?, *place)))
+        .any(|referrer| now.contains(&&referrer));
+    by_referrer
+        || matching
+            .old
+            .targets(pair.old)
+            .filter_map(|target| matching.partner_of_old(target))
+            .any(|target| matching.new.targets(pair.new).any(|other| other == target))
+}
