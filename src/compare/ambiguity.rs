@@ -25,11 +25,7 @@ pub(super) fn open_classes(matching: &Matching<'_, '_>, loose: Option<&Loose>) -
             matching.is_free(is_new, id) && !taken[id as usize]
         });
         for class in classes.open() {
-            let possible = |loose: &Loose| {
-                class.old.iter().any(|old| loose.proves(matching, *old, class.new[0]))
-                    || class.new.iter().any(|new| loose.proves(matching, class.old[0], *new))
-            };
-            if loose.is_some_and(|loose| !possible(loose)) {
+            if loose.is_some_and(|loose| !is_possible(matching, loose, &class)) {
                 continue;
             }
             class.old.iter().for_each(|id| taken_old[*id as usize] = true);
@@ -41,12 +37,28 @@ pub(super) fn open_classes(matching: &Matching<'_, '_>, loose: Option<&Loose>) -
     open
 }
 
+/// Whether names could explain what differs, if the constructs in question were renamed so.
+fn is_possible(matching: &Matching<'_, '_>, loose: &Loose, class: &Class) -> bool {
+    let (was, is) = constructs(matching, class, Some(loose)).unwrap_or_default();
+    let in_question = |from: &str, to: &str| {
+        let is_in = |paths: &[String], path: &str| paths.iter().any(|other| other == path);
+        class.pair().is_none() && is_in(&was, from) && is_in(&is, to)
+    };
+    let proves = |old, new| loose.proves_given(matching, old, new, &in_question);
+    class.old.iter().any(|old| proves(*old, class.new[0]))
+        || class.new.iter().any(|new| proves(class.old[0], *new))
+}
+
 /// Makes questions of classes: those whose candidates differ in the same constructs are one.
-pub(super) fn questions(matching: &Matching<'_, '_>, classes: &[Class]) -> Vec<Ambiguity> {
+pub(super) fn questions(
+    matching: &Matching<'_, '_>,
+    classes: &[Class],
+    loose: Option<&Loose>,
+) -> Vec<Ambiguity> {
     let mut groups: BTreeMap<(Vec<String>, Vec<String>), usize> = BTreeMap::new();
     let mut questions = Vec::new();
     for class in classes {
-        let constructs = constructs(matching, class);
+        let constructs = constructs(matching, class, loose);
         let next = groups.len();
         let group = match &constructs {
             Some(constructs) => *groups.entry(constructs.clone()).or_insert(next),
@@ -74,20 +86,33 @@ pub(super) fn questions(matching: &Matching<'_, '_>, classes: &[Class]) -> Vec<A
 }
 
 /// Returns the constructs in which the candidates differ: their paths without the end that all
-/// of them have in common.
-fn constructs(matching: &Matching<'_, '_>, class: &Class) -> Option<(Vec<String>, Vec<String>)> {
+/// of them have in common. Names of constructs inside of ids are no difference.
+fn constructs(
+    matching: &Matching<'_, '_>,
+    class: &Class,
+    loose: Option<&Loose>,
+) -> Option<(Vec<String>, Vec<String>)> {
     let paths = |side: &Side<'_>, ids: &[NodeId]| -> Option<Vec<Vec<String>>> {
         ids.iter()
             .map(|id| Some(side.node(*id).path?.split('/').map(str::to_owned).collect()))
             .collect()
     };
+    let masked = |id: &String| match loose {
+        Some(loose) => loose.finder().mask(id, &mut Vec::new()).unwrap_or_else(|| id.clone()),
+        None => id.clone(),
+    };
     let mut old = paths(matching.old, &class.old)?;
     let mut new = paths(matching.new, &class.new)?;
     loop {
-        let mut all = old.iter().chain(&new);
-        let first = all.next()?.last()?.clone();
-        let mut all = old.iter().chain(&new);
-        if !all.all(|path| path.len() > 1 && path.last() == Some(&first)) {
+        let mut ends = old.iter().chain(&new).map(|path| path.last());
+        let first = ends.next()??;
+        if old.iter().chain(&new).any(|path| path.len() < 2) {
+            break;
+        }
+        let same = |end: Option<&String>| {
+            end.is_some_and(|end| end == first || masked(end) == masked(first))
+        };
+        if !ends.all(same) {
             break;
         }
         for path in old.iter_mut().chain(&mut new) {
