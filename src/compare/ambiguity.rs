@@ -6,6 +6,7 @@ use super::classes::{Class, Classes};
 use super::comparison::{Ambiguity, Place};
 use super::loose::Loose;
 use super::matching::Matching;
+use super::names::Form;
 use super::scope::NodeId;
 use super::side::Side;
 use crate::model::ConstructPath;
@@ -86,7 +87,7 @@ pub(super) fn questions(
 }
 
 /// Returns the constructs in which the candidates differ: their paths without the end that all
-/// of them have in common. Names of constructs inside of ids are no difference.
+/// of them have in common.
 fn constructs(
     matching: &Matching<'_, '_>,
     class: &Class,
@@ -94,25 +95,19 @@ fn constructs(
 ) -> Option<(Vec<String>, Vec<String>)> {
     let paths = |side: &Side<'_>, ids: &[NodeId]| -> Option<Vec<Vec<String>>> {
         ids.iter()
-            .map(|id| Some(side.node(*id).path?.split('/').map(str::to_owned).collect()))
+            .map(|id| {
+                let path = named_construct(side.node(*id).path?, loose);
+                Some(path.split('/').map(str::to_owned).collect())
+            })
             .collect()
-    };
-    let masked = |id: &String| match loose {
-        Some(loose) => loose.finder().mask(id, &mut Vec::new()).unwrap_or_else(|| id.clone()),
-        None => id.clone(),
     };
     let mut old = paths(matching.old, &class.old)?;
     let mut new = paths(matching.new, &class.new)?;
     loop {
-        let mut ends = old.iter().chain(&new).map(|path| path.last());
-        let first = ends.next()??;
-        if old.iter().chain(&new).any(|path| path.len() < 2) {
-            break;
-        }
-        let same = |end: Option<&String>| {
-            end.is_some_and(|end| end == first || masked(end) == masked(first))
-        };
-        if !ends.all(same) {
+        let mut all = old.iter().chain(&new);
+        let first = all.next()?.last()?.clone();
+        let mut all = old.iter().chain(&new);
+        if !all.all(|path| path.len() > 1 && path.last() == Some(&first)) {
             break;
         }
         for path in old.iter_mut().chain(&mut new) {
@@ -126,6 +121,22 @@ fn constructs(
         paths
     };
     Some((join(old), join(new)))
+}
+
+/// Returns the construct that a path is about. The CDK puts names of constructs into ids of
+/// others (`Policy/from ShopLb1A2B3C4D:80`): where they end up is decided by the named one.
+fn named_construct(path: &str, loose: Option<&Loose>) -> String {
+    let Some(loose) = loose else { return path.to_owned() };
+    for id in path.split('/') {
+        let mut tokens = Vec::new();
+        loose.finder().mask(id, &mut tokens);
+        let generated = |form: &Form| !matches!(form, Form::Id | Form::StackName);
+        let mut named = tokens.iter().flat_map(|token| &token.readings);
+        if let Some((_, construct)) = named.find(|(form, _)| generated(form)) {
+            return construct.clone();
+        }
+    }
+    path.to_owned()
 }
 
 impl Side<'_> {
