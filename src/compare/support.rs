@@ -9,20 +9,23 @@ use super::side::Side;
 /// default resource that was deleted in one place and another one that was added elsewhere look
 /// like this, and so do the helpers of two unrelated constructs.
 pub(super) fn is_indistinct(matching: &Matching<'_, '_>, pair: &Pair) -> bool {
-    match &pair.evidence {
-        Some(Evidence::Digest) => {}
-        _ => return false,
+    if !matches!(
+        pair.evidence,
+        Some(Evidence::Digest | Evidence::Structure | Evidence::RelativePath(..))
+    ) {
+        return false;
     }
-    let (old, new) = (matching.old.node(pair.old), matching.new.node(pair.new));
     if has_corresponding_neighbour(matching, pair) {
         return false;
     }
-    let referred = |side: &Side<'_>, id: NodeId| {
-        side.referrers[id as usize].iter().any(|(referrer, _)| !side.node(*referrer).is_provider)
+    // Both have surroundings, and nothing in them is the same.
+    let is_connected = |side: &Side<'_>, id: NodeId| {
+        !side.referrers[id as usize].is_empty() || side.targets(id).next().is_some()
     };
-    if referred(matching.old, pair.old) && referred(matching.new, pair.new) {
+    if is_connected(matching.old, pair.old) && is_connected(matching.new, pair.new) {
         return true;
     }
+    let (old, new) = (matching.old.node(pair.old), matching.new.node(pair.new));
     let has_properties = old
         .body
         .get("Properties")
