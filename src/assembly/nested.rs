@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::confine::{Confined, Root};
+use super::confine::{Confined, Mention, Root};
 use super::error::AssemblyError;
 use super::load::Pending;
 use super::manifest::{FileArtifact, read_json};
@@ -150,7 +150,9 @@ impl Search<'_> {
                 continue;
             }
             let name = format!("{}/{id}", parent.name);
-            let Some(file) = self.template_of(id, body)? else {
+            let what = format!("the template of nested stack `{name}`");
+            let mention = Mention { file: &parent.file.path, what: &what };
+            let Some(file) = self.template_of(body, mention)? else {
                 warnings.push(format!(
                     "nested stack `{name}` is left out: its template is not in the assembly"
                 ));
@@ -176,9 +178,13 @@ impl Search<'_> {
     }
 
     /// Finds the template of a nested stack, given its resource.
-    fn template_of(&self, id: &str, body: &Object) -> Result<Option<Confined>, AssemblyError> {
+    fn template_of(
+        &self,
+        body: &Object,
+        mention: Mention<'_>,
+    ) -> Result<Option<Confined>, AssemblyError> {
         let Some(path) = self.path_of_template(body) else { return Ok(None) };
-        match self.assembly.resolve(self.root, &self.stack.artifact_id, id, &path) {
+        match self.root.resolve(&self.assembly.directory.path, &path, mention) {
             Ok(file) => Ok(Some(file)),
             Err(AssemblyError::MissingFile { .. }) => Ok(None),
             Err(error) => Err(error),

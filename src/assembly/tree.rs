@@ -44,7 +44,7 @@ struct ForestFile {
 /// warning: the tree only helps, nothing depends on it.
 pub(super) fn read(root: &Root, file: &Confined) -> Constructs {
     let mut constructs = Constructs::default();
-    let mut open = match read_json::<TreeFile>(&file.canonical) {
+    let mut open = match read_json::<TreeFile>(&file.path) {
         Ok(TreeFile { tree }) => constructs.take(tree),
         Err(error) => {
             constructs.warn(&file.path.display(), &error);
@@ -58,7 +58,7 @@ pub(super) fn read(root: &Root, file: &Confined) -> Constructs {
             let mention = Mention { file: &file.path, what: "`fileName` of a subtree" };
             let forest = match root
                 .resolve(directory, &name, mention)
-                .and_then(|forest| read_json::<ForestFile>(&forest.canonical))
+                .and_then(|forest| read_json::<ForestFile>(&forest.path))
             {
                 Ok(file) => file.forest,
                 Err(error) => {
