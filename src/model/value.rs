@@ -19,7 +19,7 @@ pub enum Value {
     /// A string.
     String(Text),
     /// A list.
-    Array(Vec<Value>),
+    Array(Vec<Self>),
     /// An object, its keys in the order of the text.
     Object(Object),
 }
@@ -62,7 +62,7 @@ const INDEXED_FROM: usize = 24;
 #[derive(Clone, Default)]
 pub struct Object {
     members: Vec<(Text, Value)>,
-    index: Option<Box<HashMap<Text, usize>>>,
+    index: Option<HashMap<Text, usize>>,
 }
 
 impl Object {
@@ -107,7 +107,7 @@ impl Object {
             let mut index: HashMap<_, _> =
                 self.members.iter().enumerate().map(|(at, (key, _))| (key.clone(), at)).collect();
             index.insert(key.clone(), self.members.len());
-            self.index = Some(Box::new(index));
+            self.index = Some(index);
         }
         self.members.push((key, value));
         None
@@ -120,7 +120,7 @@ impl Object {
         self.index = None;
         if self.members.len() > INDEXED_FROM {
             let index = self.members.iter().enumerate().map(|(at, (key, _))| (key.clone(), at));
-            self.index = Some(Box::new(index.collect()));
+            self.index = Some(index.collect());
         }
         Some(value)
     }

@@ -1,30 +1,72 @@
-//! stub
+//! What is known of resource types: which properties identify them, which cannot be changed,
+//! what can be moved, what must not be lost.
+//!
+//! In: the name of a type. Out: a [`TypeInfo`], or the answer to a question. Called by
+//! `compare`, `report` and `toolkit`. Pure; the data lies in `data/` and is part of the program.
 
-/// stub
-pub struct TypeInfo;
-impl TypeInfo {
-    /// stub
-    pub fn settable_identifier(&self) -> Option<Vec<&'static str>> {
-        None
+mod path;
+mod refactor;
+mod table;
+
+use std::sync::LazyLock;
+
+pub use refactor::refactor_block;
+pub use table::{TypeInfo, lookup, source};
+
+/// Whether data, or an identity that others rely on, is lost when a resource of this type is
+/// replaced: tables, buckets, keys, certificates… (our own list, `data/stateful-types.txt`).
+pub fn is_stateful(resource_type: &str) -> bool {
+    static TYPES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        let text = include_str!("../../data/stateful-types.txt");
+        let mut types: Vec<_> =
+            text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+        types.sort_unstable();
+        types
+    });
+    TYPES.binary_search(&resource_type).is_ok()
+}
+
+/// Whether resources of this type are made to be replaced rather than changed, and therefore
+/// never matched (RFC 0162): snapshots of an API, versions of a function.
+pub fn made_to_be_replaced(resource_type: &str) -> bool {
+    matches!(resource_type, "AWS::ApiGateway::Deployment" | "AWS::Lambda::Version")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_data_is_stateful_and_what_does_not_is_not() {
+        for stateful in [
+            "AWS::S3::Bucket",
+            "AWS::DynamoDB::Table",
+            "AWS::Cognito::UserPool",
+            "AWS::KMS::Key",
+            "AWS::SQS::Queue",
+            "AWS::Logs::LogGroup",
+            "AWS::Route53::HostedZone",
+            "AWS::CloudFormation::Stack",
+        ] {
+            assert!(is_stateful(stateful), "{stateful}");
+        }
+        for stateless in ["AWS::IAM::Policy", "AWS::Lambda::Function", "Custom::X", "", "#"] {
+            assert!(!is_stateful(stateless), "{stateless}");
+        }
     }
-    /// stub
-    pub fn is_create_only(&self, _p: &str) -> bool {
-        false
+
+    #[test]
+    fn every_stateful_type_exists() {
+        let text = include_str!("../../data/stateful-types.txt");
+        for name in text.lines().filter(|line| !line.starts_with('#')) {
+            assert!(lookup(name).is_some(), "{name}");
+        }
     }
-}
-/// stub
-pub fn lookup(_t: &str) -> Option<TypeInfo> {
-    None
-}
-/// stub
-pub fn made_to_be_replaced(t: &str) -> bool {
-    t == "AWS::Lambda::Version" || t == "AWS::ApiGateway::Deployment"
-}
-/// stub
-pub fn is_stateful(t: &str) -> bool {
-    ["AWS::SQS::Queue", "AWS::S3::Bucket", "AWS::DynamoDB::Table"].contains(&t)
-}
-/// stub
-pub fn refactor_block(_t: &str) -> Option<String> {
-    None
+
+    #[test]
+    fn versions_and_deployments_are_made_to_be_replaced() {
+        assert!(made_to_be_replaced("AWS::Lambda::Version"));
+        assert!(made_to_be_replaced("AWS::ApiGateway::Deployment"));
+        assert!(!made_to_be_replaced("AWS::Lambda::Alias"));
+    }
 }
