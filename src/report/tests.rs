@@ -24,12 +24,16 @@ fn mapping(kind: &str, source: Place, destination: Place, evidence: Evidence) ->
     }
 }
 
-fn value(text: &str) -> Option<Value> {
-    Some(parse(text).unwrap())
-}
-
-fn difference(property: &str, old: Option<Value>, new: Option<Value>) -> Difference {
-    Difference { property: property.into(), old, new, name_only: false, replaces: false }
+/// Old and new value are JSON; an empty text stands for a property that is not there.
+fn difference(property: &str, old: &str, new: &str) -> Difference {
+    let value = |text: &str| (!text.is_empty()).then(|| parse(text).unwrap());
+    Difference {
+        property: property.into(),
+        old: value(old),
+        new: value(new),
+        name_only: false,
+        replaces: false,
+    }
 }
 
 fn nothing(account: &str, region: &str) -> Comparison {
@@ -79,10 +83,10 @@ fn moved() -> Comparison {
         Evidence::Structure,
     );
     distribution.changes = vec![
-        difference("Properties.DistributionConfig.Comment", value("\"old\""), value("\"new\"")),
+        difference("Properties.DistributionConfig.Comment", "\"old\"", "\"new\""),
         Difference {
             name_only: true,
-            ..difference("Properties.Tags.0.Value", value("\"MyStack\""), value("\"Web\""))
+            ..difference("Properties.Tags.0.Value", "\"MyStack\"", "\"Web\"")
         },
     ];
     distribution.indistinct = true;
@@ -96,7 +100,7 @@ fn moved() -> Comparison {
     role.changes = vec![Difference {
         replaces: true,
         name_only: true,
-        ..difference("Properties.RoleName", value("\"a\""), value("\"b\""))
+        ..difference("Properties.RoleName", "\"a\"", "\"b\"")
     }];
     Comparison {
         mappings: vec![bucket, policy, distribution, role],
@@ -110,12 +114,8 @@ fn rest() -> Comparison {
     added.nearest = Some((
         place("App.Old", "App/Old/Resource"),
         vec![
-            difference("Properties.VisibilityTimeout", value("30"), None),
-            difference(
-                "Properties.Policy",
-                value(&format!("{{\"a\": [\"{}\"]}}", "x".repeat(200))),
-                value("{}"),
-            ),
+            difference("Properties.VisibilityTimeout", "30", ""),
+            difference("Properties.Policy", &format!("{{\"a\": [\"{}\"]}}", "x".repeat(200)), "{}"),
         ],
     ));
     let mut version = unpaired("AWS::Lambda::Version", "App.FnVersion1");
@@ -126,7 +126,7 @@ fn rest() -> Comparison {
             source: place("App.Old", "App/Old/Resource"),
             destination: place("App.New", "App/New/Resource"),
             score: 83,
-            differences: vec![difference("Properties.VisibilityTimeout", value("30"), None)],
+            differences: vec![difference("Properties.VisibilityTimeout", "30", "")],
         }],
         added: vec![added, unpaired("AWS::SNS::Topic", "App.Topic")],
         removed: vec![version],
@@ -134,7 +134,7 @@ fn rest() -> Comparison {
             resource_type: "AWS::Lambda::Function".into(),
             place: place("App.Fn", "App/Fn/Resource"),
             differences: ["Code", "Environment", "Handler", "Runtime", "Timeout"]
-                .map(|name| difference(&format!("Properties.{name}"), value("1"), value("2")))
+                .map(|name| difference(&format!("Properties.{name}"), "1", "2"))
                 .into(),
         }],
         problems: vec![Problem { message: "a sentence".into() }],
@@ -251,7 +251,11 @@ fn hostile_names_do_not_reach_the_terminal() {
     };
     let mut one = mapping(hostile, place.clone(), place.clone(), Evidence::Digest);
     one.blocked = Some(hostile.into());
-    one.changes = vec![difference(hostile, Some(Value::from(hostile)), Some(Value::from(hostile)))];
+    one.changes = vec![Difference {
+        property: hostile.into(),
+        old: Some(hostile.into()),
+        ..difference("", "", "")
+    }];
     one.identical_stayed = vec![place.location.clone()];
     let comparison = Comparison {
         environment: Environment::new(hostile, hostile),
