@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Error;
 use super::sources::Sources;
-use crate::assembly::{self, AssemblyStack};
+use crate::assembly::AssemblyStack;
 use crate::compare::{Ambiguity, Comparison, Place};
 use crate::model::{Environment, StackName};
 
@@ -30,8 +30,8 @@ impl Selection {
         let name = |stack: &&AssemblyStack| (stack.environment.clone(), stack.stack.name.clone());
         for pattern in patterns {
             let pattern = std::slice::from_ref(pattern);
-            let local = assembly::select(&sources.local.stacks, pattern);
-            let deployed = assembly::select(&sources.deployed.stacks, pattern);
+            let local = sources.local.select(pattern);
+            let deployed = sources.deployed.select(pattern);
             match (local, deployed) {
                 (Err(error), Err(_)) => return Err(Box::new(error).into()),
                 (local, deployed) => {
