@@ -273,7 +273,7 @@ impl Settings {
             app,
             project: working(&surroundings.directory),
             output,
-            against: Setting::new(against.to_owned(), Origin::Flag("--against")),
+            against: Setting::new(surroundings.directory.join(against), Origin::Flag("--against")),
             stacks: typed.stacks.clone(),
             context,
             pairs,

@@ -147,6 +147,14 @@ fn unknown_keys_of_cdk_json_are_tolerated_and_known_ones_are_read() {
 }
 
 #[test]
+fn the_example_that_we_ship_is_read() {
+    let place = Place::new().file("cdk.json", include_str!("../../cdk.json.example"));
+    let settings = place.resolve().unwrap();
+    assert_eq!(settings.refactoring.unwrap().value, Refactoring::Ask);
+    assert_eq!(settings.context.len(), 1);
+}
+
+#[test]
 fn a_malformed_file_is_named_with_the_line() {
     let with = |text: &str| Place::new().file("cdk.json", text).error();
     insta::assert_snapshot!(
