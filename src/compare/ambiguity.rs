@@ -6,6 +6,7 @@ use super::classes::{Class, Classes};
 use super::comparison::{Ambiguity, Place};
 use super::loose::Loose;
 use super::matching::Matching;
+use super::names::Form;
 use super::scope::NodeId;
 use super::side::Side;
 use crate::model::ConstructPath;
@@ -25,11 +26,7 @@ pub(super) fn open_classes(matching: &Matching<'_, '_>, loose: Option<&Loose>) -
             matching.is_free(is_new, id) && !taken[id as usize]
         });
         for class in classes.open() {
-            let possible = |loose: &Loose| {
-                class.old.iter().any(|old| loose.proves(matching, *old, class.new[0]))
-                    || class.new.iter().any(|new| loose.proves(matching, class.old[0], *new))
-            };
-            if loose.is_some_and(|loose| !possible(loose)) {
+            if loose.is_some_and(|loose| !is_possible(matching, loose, &class)) {
                 continue;
             }
             class.old.iter().for_each(|id| taken_old[*id as usize] = true);
@@ -41,12 +38,28 @@ pub(super) fn open_classes(matching: &Matching<'_, '_>, loose: Option<&Loose>) -
     open
 }
 
+/// Whether names could explain what differs, if the constructs in question were renamed so.
+fn is_possible(matching: &Matching<'_, '_>, loose: &Loose, class: &Class) -> bool {
+    let (was, is) = constructs(matching, class, Some(loose)).unwrap_or_default();
+    let in_question = |from: &str, to: &str| {
+        let is_in = |paths: &[String], path: &str| paths.iter().any(|other| other == path);
+        class.pair().is_none() && is_in(&was, from) && is_in(&is, to)
+    };
+    let proves = |old, new| loose.proves_given(matching, old, new, &in_question);
+    class.old.iter().any(|old| proves(*old, class.new[0]))
+        || class.new.iter().any(|new| proves(class.old[0], *new))
+}
+
 /// Makes questions of classes: those whose candidates differ in the same constructs are one.
-pub(super) fn questions(matching: &Matching<'_, '_>, classes: &[Class]) -> Vec<Ambiguity> {
+pub(super) fn questions(
+    matching: &Matching<'_, '_>,
+    classes: &[Class],
+    loose: Option<&Loose>,
+) -> Vec<Ambiguity> {
     let mut groups: BTreeMap<(Vec<String>, Vec<String>), usize> = BTreeMap::new();
     let mut questions = Vec::new();
     for class in classes {
-        let constructs = constructs(matching, class);
+        let constructs = constructs(matching, class, loose);
         let next = groups.len();
         let group = match &constructs {
             Some(constructs) => *groups.entry(constructs.clone()).or_insert(next),
@@ -75,10 +88,17 @@ pub(super) fn questions(matching: &Matching<'_, '_>, classes: &[Class]) -> Vec<A
 
 /// Returns the constructs in which the candidates differ: their paths without the end that all
 /// of them have in common.
-fn constructs(matching: &Matching<'_, '_>, class: &Class) -> Option<(Vec<String>, Vec<String>)> {
+fn constructs(
+    matching: &Matching<'_, '_>,
+    class: &Class,
+    loose: Option<&Loose>,
+) -> Option<(Vec<String>, Vec<String>)> {
     let paths = |side: &Side<'_>, ids: &[NodeId]| -> Option<Vec<Vec<String>>> {
         ids.iter()
-            .map(|id| Some(side.node(*id).path?.split('/').map(str::to_owned).collect()))
+            .map(|id| {
+                let path = named_construct(side.node(*id).path?, loose);
+                Some(path.split('/').map(str::to_owned).collect())
+            })
             .collect()
     };
     let mut old = paths(matching.old, &class.old)?;
@@ -101,6 +121,22 @@ fn constructs(matching: &Matching<'_, '_>, class: &Class) -> Option<(Vec<String>
         paths
     };
     Some((join(old), join(new)))
+}
+
+/// Returns the construct that a path is about. The CDK puts names of constructs into ids of
+/// others (`Policy/from ShopLb1A2B3C4D:80`): where they end up is decided by the named one.
+fn named_construct(path: &str, loose: Option<&Loose>) -> String {
+    let Some(loose) = loose else { return path.to_owned() };
+    for id in path.split('/') {
+        let mut tokens = Vec::new();
+        loose.finder().mask(id, &mut tokens);
+        let generated = |form: &Form| !matches!(form, Form::Id | Form::StackName);
+        let mut named = tokens.iter().flat_map(|token| &token.readings);
+        if let Some((_, construct)) = named.find(|(form, _)| generated(form)) {
+            return construct.clone();
+        }
+    }
+    path.to_owned()
 }
 
 impl Side<'_> {

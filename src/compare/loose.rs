@@ -71,6 +71,18 @@ impl Loose {
     /// Whether the renaming explains every name that differs between two resources of equal
     /// weak digest.
     pub(super) fn proves(&self, matching: &Matching<'_, '_>, old: NodeId, new: NodeId) -> bool {
+        self.proves_given(matching, old, new, &|_, _| false)
+    }
+
+    /// Whether the renaming would explain every name that differs, given that the constructs
+    /// that `given` names were renamed so.
+    pub(super) fn proves_given(
+        &self,
+        matching: &Matching<'_, '_>,
+        old: NodeId,
+        new: NodeId,
+        given: &dyn Fn(&str, &str) -> bool,
+    ) -> bool {
         let (Some(was), Some(is)) = (&self.old[old as usize], &self.new[new as usize]) else {
             return false;
         };
@@ -79,7 +91,11 @@ impl Loose {
             new: matching.new.node(new).path.unwrap_or_default(),
         };
         was.tokens.len() == is.tokens.len()
-            && was.tokens.iter().zip(&is.tokens).all(|(was, is)| explains(matching, &own, was, is))
+            && was
+                .tokens
+                .iter()
+                .zip(&is.tokens)
+                .all(|(was, is)| explains(matching, &own, was, is, given))
     }
 }
 
@@ -103,13 +119,19 @@ impl Own<'_> {
     }
 }
 
-fn explains(matching: &Matching<'_, '_>, own: &Own<'_>, was: &Token, is: &Token) -> bool {
+fn explains(
+    matching: &Matching<'_, '_>,
+    own: &Own<'_>,
+    was: &Token,
+    is: &Token,
+    given: &dyn Fn(&str, &str) -> bool,
+) -> bool {
     was.text == is.text
         || was.readings.iter().any(|(form, old)| {
-            is.readings
-                .iter()
-                .filter(|(other, _)| form == other)
-                .any(|(_, new)| follows(matching, own, *form, old, new))
+            is.readings.iter().filter(|(other, _)| form == other).any(|(_, new)| {
+                follows(matching, own, *form, old, new)
+                    || prefixes(old, new).any(|(from, to)| given(from, to))
+            })
         })
 }
 
@@ -206,7 +228,7 @@ fn renamed_stacks(matching: &Matching<'_, '_>) -> Vec<(String, String)> {
 
 /// Whether the renaming that all pairs define explains a name.
 pub(super) fn explained_by_others(matching: &Matching<'_, '_>, was: &Token, is: &Token) -> bool {
-    explains(matching, &Own { old: "", new: "" }, was, is)
+    explains(matching, &Own { old: "", new: "" }, was, is, &|_, _| false)
 }
 
 impl Loose {

@@ -33,7 +33,7 @@ pub(super) fn comparison(
     decisions: &Decisions,
 ) -> Result<Comparison, CompareError> {
     let digests = matching.digests();
-    let loose = Loose::read(matching, Strength::Names)?;
+    let loose = Loose::read(matching, Strength::Ids)?;
     let follows = |was: &_, is: &_| super::loose::explained_by_others(matching, was, is);
     let differ = Differ {
         old: View { side: matching.old, digests: &digests.0 },
@@ -71,7 +71,7 @@ pub(super) fn comparison(
             }),
         }
     }
-    let ambiguous = questions(matching, &classes);
+    let ambiguous = questions(matching, &classes, loose.as_ref());
     let rest = Rest::new(matching, &classes, &digests);
     let similar = rest.similar(&differ)?;
     let mut comparison = Comparison {

@@ -1,5 +1,7 @@
 //! Reads the committed corpus of constructs (`fixtures/corpus`, see `fixtures/README.md`).
 
+#![allow(dead_code, unreachable_pub, reason = "each test uses its part of this")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -12,6 +14,13 @@ use cdkr::template;
 pub struct Variant {
     pub stacks: Vec<Stack>,
     pub constructs: Vec<String>,
+}
+
+impl Construct {
+    /// Returns two variants, if this construct has both.
+    pub fn situation(&self, before: &str, after: &str) -> Option<(&Variant, &Variant)> {
+        Some((self.variants.get(before)?, self.variants.get(after)?))
+    }
 }
 
 /// A construct in all its situations.

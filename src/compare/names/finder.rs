@@ -273,38 +273,42 @@ impl Finder {
             }
             let digits = &text[at + 1 - HASH_DIGITS..=at];
             let Ok(hash) = u32::from_str_radix(digits, 16) else { continue };
-            let floor = hits.last().map_or(0, |hit| hit.end);
-            if at + 1 < floor + HASH_DIGITS {
+            let hit = match self.hashed.get(&hash) {
+                Some(candidates) => self.known_hit(text, at + 1, candidates),
+                None => self.unknown_hit(text, at + 1, hash),
+            };
+            // A name may contain another one: ids of constructs do.
+            let Some(hit) = hit else { continue };
+            if hits.last().is_some_and(|last| last.start < hit.start && hit.start < last.end) {
                 continue;
             }
-            let hit = match self.hashed.get(&hash) {
-                Some(candidates) => self.known_hit(text, at + 1, floor, candidates),
-                None => self.unknown_hit(text, at + 1, floor, hash),
-            };
-            hits.extend(hit);
+            while hits.last().is_some_and(|last| hit.start <= last.start) {
+                hits.pop();
+            }
+            hits.push(hit);
         }
         hits
     }
 
     /// The hash is that of known constructs: is the rest of the name theirs as well?
-    fn known_hit(
-        &self,
-        text: &str,
-        end: usize,
-        floor: usize,
-        candidates: &[Hashed],
-    ) -> Option<Hit> {
+    fn known_hit(&self, text: &str, end: usize, candidates: &[Hashed]) -> Option<Hit> {
         let digits = &text[end - HASH_DIGITS..end];
-        let head = &text[floor..end - HASH_DIGITS];
-        let lower = !digits.bytes().any(|b| b.is_ascii_uppercase());
+        let head = &text[..end - HASH_DIGITS];
+        // Eight digits without a letter belong to names in either case.
+        let may_be_upper = !digits.bytes().any(|b| b.is_ascii_lowercase());
+        let may_be_lower = !digits.bytes().any(|b| b.is_ascii_uppercase());
         let mut best: Option<(usize, Vec<(Form, String)>)> = None;
         for candidate in candidates {
             let (index, found) = match *candidate {
                 Hashed::Unique(index, start) => {
                     let components = self.constructs[index as usize].components(start);
-                    (index, unique_form(head, &components, start, lower))
+                    let found = [(may_be_upper, false), (may_be_lower, true)]
+                        .into_iter()
+                        .filter(|(possible, _)| *possible)
+                        .find_map(|(_, lower)| unique_form(head, &components, start, lower));
+                    (index, found)
                 }
-                Hashed::Address(index) if lower => {
+                Hashed::Address(index) if may_be_lower => {
                     let all: Vec<&str> = self.constructs[index as usize].path.split('/').collect();
                     let whole = address(&all);
                     let before = &whole[..whole.len() - HASH_DIGITS];
@@ -329,8 +333,8 @@ impl Finder {
 
     /// The hash is of no known construct, but the word may start like a known one: then it is
     /// a construct below it that makes no resources, and the hash proves it.
-    fn unknown_hit(&self, text: &str, end: usize, floor: usize, hash: u32) -> Option<Hit> {
-        let head = &text[floor..end - HASH_DIGITS];
+    fn unknown_hit(&self, text: &str, end: usize, hash: u32) -> Option<Hit> {
+        let head = &text[..end - HASH_DIGITS];
         let word_start = head
             .char_indices()
             .rev()
@@ -352,7 +356,7 @@ impl Finder {
             }
             if !readings.is_empty() {
                 let mask = mask_of(&readings);
-                return Some(Hit { start: floor + word_start, end, mask, readings });
+                return Some(Hit { start: word_start, end, mask, readings });
             }
         }
         None
