@@ -180,6 +180,14 @@ fn a_selection_reports_what_touches_it_and_names_the_rest() {
 }
 
 #[test]
+fn missing_context_is_a_warning_and_the_moves_are_shown_nevertheless() {
+    let answer = Call::fixture("vpc", &[]).run();
+    assert_eq!(answer.code, Some(0));
+    assert!(answer.out.contains("AWS::EC2::VPC"), "{}", answer.out);
+    insta::assert_snapshot!("missing-context", answer.err);
+}
+
+#[test]
 fn the_conversation_goes_with_the_answer_where_there_is_only_one_log() {
     let answer = Call::fixture("rfc-0162", &["Service", "--ci"]).run();
     assert!(answer.out.starts_with("note: aws://"), "{}", answer.out);

@@ -26,13 +26,6 @@ pub enum Error {
         /// What is wrong with it.
         source: Box<AssemblyError>,
     },
-    /// The app asks for context that it does not have.
-    #[error(
-        "Assembly contains missing context. Make sure all necessary context is already in \
-         'cdk.context.json' by running 'cdk synth' on a machine with sufficient AWS credentials \
-         and committing the result. Missing context keys: '{}'", .0.join(", ")
-    )]
-    MissingContext(Vec<String>),
     /// A pattern selects nothing.
     #[error(transparent)]
     Selection(#[from] Box<SelectError>),

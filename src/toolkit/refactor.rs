@@ -77,16 +77,16 @@ pub fn refactor(settings: &Settings) -> Result<Outcome, Error> {
 }
 
 fn warnings(sources: &Sources) -> Vec<String> {
-    let of = |flag: &'static str, warnings: &[String]| -> Vec<String> {
-        warnings.iter().map(|warning| format!("{flag}: {warning}")).collect()
-    };
-    let mut all = of(APP, &sources.local.warnings);
-    all.extend(of(AGAINST, &sources.deployed.warnings));
-    if !sources.deployed.missing.is_empty() {
-        all.push(format!(
-            "{AGAINST}: the assembly was made without this context and may hold made-up values: {}",
-            sources.deployed.missing.join(", ")
-        ));
+    let mut all = Vec::new();
+    for (flag, assembly) in [(APP, &sources.local), (AGAINST, &sources.deployed)] {
+        all.extend(assembly.warnings.iter().map(|warning| format!("{flag}: {warning}")));
+        if !assembly.missing.is_empty() {
+            all.push(format!(
+                "{flag}: the assembly contains missing context, in place of which there are made-up \
+                 values; `cdk synth` looks it up. Missing context keys: '{}'",
+                assembly.missing.join("', '")
+            ));
+        }
     }
     all
 }

@@ -26,11 +26,7 @@ pub(super) fn load(settings: &Settings) -> Result<Sources, Error> {
         let deployed = read(AGAINST, &settings.against.value, settings);
         (deployed, local.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
     });
-    let (deployed, local) = (deployed?, local?);
-    if !local.missing.is_empty() {
-        return Err(Error::MissingContext(local.missing));
-    }
-    Ok(Sources { deployed, local })
+    Ok(Sources { deployed: deployed?, local: local? })
 }
 
 fn read(flag: &'static str, directory: &Path, settings: &Settings) -> Result<Assembly, Error> {
