@@ -1,9 +1,109 @@
-//! The command line.
+//! The command line: one file per command.
+//!
+//! In: arguments. Out: the answer on the standard output, everything else on the standard error
+//! stream, and an exit code. Called by `main`. Nothing else prints.
+
+mod completions;
+mod failure;
+mod refactor;
+mod terminal;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+use terminal::Terminal;
+
+/// Find the resources of an AWS CDK app that merely moved
+#[derive(Debug, Parser)]
+#[command(name = "cdkr", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(after_help = "\
+Exit codes:
+  0  done, or nothing to do
+  1  failed
+  2  wrong usage
+  3  refactor --check: some resources cannot be told apart
+  4  refactor --check: some resources moved")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Refactor(Box<refactor::RefactorArgs>),
+    Completions(completions::CompletionsArgs),
+}
+
+/// What a command comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    /// Done, or nothing to do.
+    Done,
+    /// `--check` found questions.
+    Ambiguous,
+    /// `--check` found moves.
+    Moves,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Ambiguous => 3,
+            Exit::Moves => 4,
+        })
+    }
+}
+
 /// Runs the program with the given arguments, the program's name first.
-pub fn main(_arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    ExitCode::SUCCESS
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return refused(&error),
+    };
+    let (result, mut terminal) = match arguments.command {
+        Command::Refactor(arguments) => {
+            let mut terminal = Terminal::new(arguments.no_color);
+            (refactor::run(&arguments, &mut terminal), terminal)
+        }
+        Command::Completions(arguments) => {
+            let mut terminal = Terminal::new(false);
+            (completions::run(&arguments, &mut terminal), terminal)
+        }
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        // Whoever read our answer has seen enough.
+        Err(Failure::Reader) => ExitCode::SUCCESS,
+        Err(failure) => {
+            terminal.failure(&failure);
+            failure.exit_code()
+        }
+    }
+}
+
+/// Shows help where it was asked for, or what is wrong with the arguments.
+fn refused(error: &clap::Error) -> ExitCode {
+    // When nobody listens there is nobody to tell.
+    error.print().ok();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
+        _ => ExitCode::from(failure::USAGE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_well_formed() {
+        Arguments::command().debug_assert();
+    }
 }

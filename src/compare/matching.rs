@@ -90,11 +90,6 @@ impl<'s, 'a> Matching<'s, 'a> {
         self.old_pair[id as usize].map(|pair| self.pairs[pair].new)
     }
 
-    /// Returns who a resource was when it was deployed.
-    pub(super) fn partner_of_new(&self, id: NodeId) -> Option<NodeId> {
-        self.new_pair[id as usize].map(|pair| self.pairs[pair].old)
-    }
-
     /// Whether a resource of one of the sides may still be matched.
     pub(super) fn is_free(&self, is_new: bool, id: NodeId) -> bool {
         let (side, pair) =

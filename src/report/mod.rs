@@ -1,1 +1,42 @@
-//! (to be written)
+//! Words for what was found: pure renderings of a comparison.
+//!
+//! In: [`Comparison`](crate::compare::Comparison)s and a [`Style`]. Out: a text, for a terminal
+//! ([`table`]), for programs ([`json`]) or for a pull request ([`markdown`]). Called by `cli`.
+//!
+//! Names and values come from templates that anybody may have written: whatever a terminal would
+//! take for a command is spelt out before it gets into a text.
+
+mod ambiguity;
+mod deployment;
+mod explain;
+mod json;
+mod markdown;
+mod moves;
+mod table;
+mod text;
+
+pub use json::json;
+pub use markdown::markdown;
+pub use table::table;
+pub use text::plain;
+
+#[cfg(test)]
+mod tests;
+
+/// What a reader wants to see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Construct paths instead of locations, where there are any.
+    pub paths: bool,
+    /// Why each mapping was made, and what the nearest candidate of the others is.
+    pub explain: bool,
+    /// Lists at full length.
+    pub verbose: bool,
+}
+
+impl Style {
+    /// How many entries of a list are shown.
+    fn limit(self) -> usize {
+        if self.verbose { usize::MAX } else { 10 }
+    }
+}

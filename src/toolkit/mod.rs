@@ -1,1 +1,18 @@
-//! (to be written)
+//! The use cases as library functions.
+//!
+//! In: [`Settings`](crate::settings::Settings). Out: values that say what was found, or an error
+//! with what to do about it. Called by `cli`, and by programs that use the library. Prints
+//! nothing.
+
+mod decisions;
+mod error;
+mod refactor;
+mod selection;
+mod sources;
+
+pub use decisions::DecisionError;
+pub use error::Error;
+pub use refactor::{Outcome, refactor};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! Why a command fails, and the exit code of each kind.
+
+use std::error::Error;
+use std::io;
+use std::process::ExitCode;
+
+use crate::settings::SettingsError;
+use crate::toolkit;
+
+/// The exit code of wrong usage, the same that clap gives.
+pub(super) const USAGE: u8 = 2;
+const FAILED: u8 = 1;
+
+/// Why a command fails.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// There are no settings.
+    Settings(SettingsError),
+    /// The use case failed.
+    Toolkit(toolkit::Error),
+    /// Nobody reads the answer any more.
+    Reader,
+    /// The answer cannot be written.
+    Output(io::Error),
+}
+
+impl Failure {
+    pub(super) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Settings(error) if error.is_usage() => USAGE,
+            Self::Settings(_) | Self::Toolkit(_) | Self::Output(_) => FAILED,
+            Self::Reader => 0,
+        })
+    }
+
+    pub(super) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Settings(error) => error.hint(),
+            Self::Toolkit(error) => error.hint(),
+            Self::Reader | Self::Output(_) => None,
+        }
+    }
+
+    /// What went wrong and, one after the other, why.
+    pub(super) fn chain(&self) -> Vec<String> {
+        let mut current: Option<&dyn Error> = match self {
+            Self::Settings(error) => Some(error),
+            Self::Toolkit(error) => Some(error),
+            Self::Output(error) => Some(error),
+            Self::Reader => None,
+        };
+        let mut chain = Vec::new();
+        if matches!(self, Self::Output(_)) {
+            chain.push("cannot write the answer".to_owned());
+        }
+        while let Some(error) = current {
+            chain.push(error.to_string());
+            current = error.source();
+        }
+        chain
+    }
+}
+
+impl From<SettingsError> for Failure {
+    fn from(error: SettingsError) -> Self {
+        Self::Settings(error)
+    }
+}
+
+impl From<toolkit::Error> for Failure {
+    fn from(error: toolkit::Error) -> Self {
+        Self::Toolkit(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Reader,
+            _ => Self::Output(error),
+        }
+    }
+}

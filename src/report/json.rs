@@ -1,0 +1,276 @@
+//! The form for programs: a public contract with a version. Its types are its own, so that a
+//! change inside cannot change what others read.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::{Style, explain, text};
+use crate::compare::{
+    Ambiguity, Change, Comparison, Difference, Mapping, Place, Similar, Unpaired,
+};
+use crate::model::{ConstructPath, Location};
+use crate::template::json::Written;
+
+/// The version of the contract: raised when a field goes away or changes its meaning.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    version: u32,
+    environments: Vec<EnvironmentWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct EnvironmentWire<'a> {
+    account: &'a str,
+    region: &'a str,
+    mappings: Vec<MappingWire<'a>>,
+    ambiguous: Vec<AmbiguityWire<'a>>,
+    similar: Vec<SimilarWire<'a>>,
+    added: Vec<UnpairedWire<'a>>,
+    removed: Vec<UnpairedWire<'a>>,
+    changed: Vec<ChangeWire<'a>>,
+    unchanged: usize,
+    problems: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlaceWire<'a> {
+    stack: &'a str,
+    logical_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MappingWire<'a> {
+    r#type: &'a str,
+    source: PlaceWire<'a>,
+    destination: PlaceWire<'a>,
+    evidence: &'static str,
+    by_names: bool,
+    changes: Vec<&'a str>,
+    replaces: Vec<&'a str>,
+    blocked: Option<&'a str>,
+    indistinct: bool,
+    identical_stayed: Vec<PlaceWire<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differences: Option<Vec<DifferenceWire<'a>>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DifferenceWire<'a> {
+    property: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old: Option<Written<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new: Option<Written<'a>>,
+    name_only: bool,
+    replaces: bool,
+}
+
+#[derive(Serialize)]
+struct AmbiguityWire<'a> {
+    r#type: &'a str,
+    sources: Vec<PlaceWire<'a>>,
+    destinations: Vec<PlaceWire<'a>>,
+    group: usize,
+    constructs: ConstructsWire<'a>,
+}
+
+#[derive(Serialize)]
+struct ConstructsWire<'a> {
+    sources: Vec<&'a str>,
+    destinations: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct SimilarWire<'a> {
+    r#type: &'a str,
+    source: PlaceWire<'a>,
+    destination: PlaceWire<'a>,
+    score: u8,
+    changes: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differences: Option<Vec<DifferenceWire<'a>>>,
+}
+
+#[derive(Serialize)]
+struct UnpairedWire<'a> {
+    r#type: &'a str,
+    #[serde(flatten)]
+    place: PlaceWire<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    excluded: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nearest: Option<NearestWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct NearestWire<'a> {
+    #[serde(flatten)]
+    place: PlaceWire<'a>,
+    differences: Vec<DifferenceWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChangeWire<'a> {
+    r#type: &'a str,
+    #[serde(flatten)]
+    place: PlaceWire<'a>,
+    properties: Vec<&'a str>,
+    replaces: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differences: Option<Vec<DifferenceWire<'a>>>,
+}
+
+/// Renders comparisons for programs: one JSON document, always complete, with the reasons and the
+/// values only if the style asks for explanations.
+pub fn json(environments: &[Comparison], style: Style) -> String {
+    let report = Report {
+        version: VERSION,
+        environments: environments.iter().map(|one| environment(one, style)).collect(),
+    };
+    // All keys are strings, and writing to a string cannot fail.
+    let text = serde_json::to_string_pretty(&report).unwrap_or_default();
+    escaped(&text) + "\n"
+}
+
+/// Escapes what JSON lets through but a terminal would obey. Outside of strings there is nothing
+/// but ASCII, and inside of them the writer has escaped what is below the blank.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != '\n' && text::is_hostile(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn environment(comparison: &Comparison, style: Style) -> EnvironmentWire<'_> {
+    EnvironmentWire {
+        account: &comparison.environment.account,
+        region: &comparison.environment.region,
+        mappings: comparison.mappings.iter().map(|one| mapping(one, style)).collect(),
+        ambiguous: comparison.ambiguous.iter().map(ambiguity).collect(),
+        similar: comparison.similar.iter().map(|one| similar(one, style)).collect(),
+        added: comparison.added.iter().map(|one| unpaired(one, style)).collect(),
+        removed: comparison.removed.iter().map(|one| unpaired(one, style)).collect(),
+        changed: comparison.changed.iter().map(|one| change(one, style)).collect(),
+        unchanged: comparison.unchanged,
+        problems: comparison.problems.iter().map(|problem| problem.message.as_str()).collect(),
+    }
+}
+
+fn mapping(mapping: &Mapping, style: Style) -> MappingWire<'_> {
+    MappingWire {
+        r#type: mapping.resource_type.as_str(),
+        source: place(&mapping.source),
+        destination: place(&mapping.destination),
+        evidence: explain::code(&mapping.evidence),
+        by_names: mapping.by_names,
+        changes: paths(&mapping.changes),
+        replaces: replacing(&mapping.changes),
+        blocked: mapping.blocked.as_deref(),
+        indistinct: mapping.indistinct,
+        identical_stayed: mapping.identical_stayed.iter().map(location).collect(),
+        explanation: style.explain.then(|| explain::sentence(mapping)),
+        differences: differences(&mapping.changes, style),
+    }
+}
+
+fn ambiguity(ambiguity: &Ambiguity) -> AmbiguityWire<'_> {
+    let (old, new) = &ambiguity.constructs;
+    AmbiguityWire {
+        r#type: ambiguity.resource_type.as_str(),
+        sources: ambiguity.sources.iter().map(place).collect(),
+        destinations: ambiguity.destinations.iter().map(place).collect(),
+        group: ambiguity.group,
+        constructs: ConstructsWire {
+            sources: old.iter().map(ConstructPath::as_str).collect(),
+            destinations: new.iter().map(ConstructPath::as_str).collect(),
+        },
+    }
+}
+
+fn similar(similar: &Similar, style: Style) -> SimilarWire<'_> {
+    SimilarWire {
+        r#type: similar.resource_type.as_str(),
+        source: place(&similar.source),
+        destination: place(&similar.destination),
+        score: similar.score,
+        changes: paths(&similar.differences),
+        differences: differences(&similar.differences, style),
+    }
+}
+
+fn unpaired(unpaired: &Unpaired, style: Style) -> UnpairedWire<'_> {
+    let nearest = unpaired.nearest.as_ref().filter(|_| style.explain);
+    UnpairedWire {
+        r#type: unpaired.resource_type.as_str(),
+        place: place(&unpaired.place),
+        excluded: unpaired.excluded.as_deref(),
+        nearest: nearest.map(|(other, what)| NearestWire {
+            place: place(other),
+            differences: what.iter().map(difference).collect(),
+        }),
+    }
+}
+
+fn change(change: &Change, style: Style) -> ChangeWire<'_> {
+    ChangeWire {
+        r#type: change.resource_type.as_str(),
+        place: place(&change.place),
+        properties: paths(&change.differences),
+        replaces: replacing(&change.differences),
+        differences: differences(&change.differences, style),
+    }
+}
+
+fn place(place: &Place) -> PlaceWire<'_> {
+    PlaceWire { path: place.path.as_ref().map(ConstructPath::as_str), ..location(&place.location) }
+}
+
+fn location(location: &Location) -> PlaceWire<'_> {
+    PlaceWire {
+        stack: location.stack.as_str(),
+        logical_id: location.logical_id.as_str(),
+        path: None,
+    }
+}
+
+fn paths(differences: &[Difference]) -> Vec<&str> {
+    differences.iter().map(|difference| difference.property.as_str()).collect()
+}
+
+fn replacing(differences: &[Difference]) -> Vec<&str> {
+    let replacing = differences.iter().filter(|difference| difference.replaces);
+    replacing.map(|difference| difference.property.as_str()).collect()
+}
+
+fn differences(differences: &[Difference], style: Style) -> Option<Vec<DifferenceWire<'_>>> {
+    style.explain.then(|| differences.iter().map(difference).collect())
+}
+
+fn difference(difference: &Difference) -> DifferenceWire<'_> {
+    DifferenceWire {
+        property: &difference.property,
+        old: difference.old.as_ref().map(Written),
+        new: difference.new.as_ref().map(Written),
+        name_only: difference.name_only,
+        replaces: difference.replaces,
+    }
+}

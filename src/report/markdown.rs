@@ -1,0 +1,131 @@
+//! The form for a comment on a pull request.
+
+use super::text::{self, map_options, plain};
+use super::{Style, ambiguity, deployment, moves};
+use crate::compare::{Comparison, Mapping, Place, Unpaired};
+
+/// Renders comparisons as Markdown.
+pub fn markdown(environments: &[Comparison], style: Style) -> String {
+    let several = environments.len() > 1;
+    let mut blocks = Vec::new();
+    for comparison in environments {
+        if several {
+            blocks.push(format!("## {}", code(&comparison.environment.to_string())));
+        }
+        blocks.extend(environment(comparison, style));
+    }
+    if blocks.is_empty() {
+        blocks.push("Nothing to refactor.".to_owned());
+    }
+    blocks.join("\n\n") + "\n"
+}
+
+fn environment(comparison: &Comparison, style: Style) -> Vec<String> {
+    let mut blocks = Vec::new();
+    if comparison.mappings.is_empty() && comparison.ambiguous.is_empty() {
+        blocks.push("Nothing to refactor.".to_owned());
+    }
+    blocks.extend(moved(&comparison.mappings, style));
+    blocks.extend(ambiguous(comparison, style));
+    blocks.extend(rest(comparison, style));
+    blocks
+}
+
+fn moved(mappings: &[Mapping], style: Style) -> Vec<String> {
+    if mappings.is_empty() {
+        return Vec::new();
+    }
+    let kind = if style.paths { "Construct Path" } else { "Logical ID" };
+    let header = format!("| Resource Type | Old {kind} | New {kind} | |");
+    let mut lines = vec![header, "|---|---|---|---|".to_owned()];
+    lines.extend(mappings.iter().map(|mapping| {
+        format!(
+            "| {} | {} | {} | {} |",
+            code(mapping.resource_type.as_str()),
+            code(&text::name(&mapping.source, style)),
+            code(&text::name(&mapping.destination, style)),
+            words(&moves::remarks(mapping, style).join("; "))
+        )
+    }));
+    vec!["**The following resources were moved or renamed:**".to_owned(), lines.join("\n")]
+}
+
+fn ambiguous(comparison: &Comparison, style: Style) -> Vec<String> {
+    if comparison.ambiguous.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec!["**Ambiguous Resource Name Changes**".to_owned()];
+    for group in ambiguity::groups(&comparison.ambiguous) {
+        let (old, new) = match ambiguity::constructs(&group) {
+            Some((old, new)) => (
+                cell(old.iter().map(|path| ambiguity::construct(path, ambiguity::sources(&group)))),
+                cell(
+                    new.iter()
+                        .map(|path| ambiguity::construct(path, ambiguity::destinations(&group))),
+                ),
+            ),
+            None => (
+                cell(ambiguity::sources(&group).into_iter().map(|one| text::name(one, style))),
+                cell(ambiguity::destinations(&group).into_iter().map(|one| text::name(one, style))),
+            ),
+        };
+        blocks.push(format!("| | Resource |\n|---|---|\n| - | {old} |\n| + | {new} |"));
+        if let Some((source, destination)) = ambiguity::example(&group) {
+            let option = map_options(&[(source, destination)], style);
+            blocks.push(format!("To decide, for example: {}", code(&option)));
+        }
+    }
+    blocks
+}
+
+fn rest(comparison: &Comparison, style: Style) -> Option<String> {
+    let (added, removed) = (&comparison.added, &comparison.removed);
+    let changed = &comparison.changed;
+    let counts = deployment::summary(added.len(), removed.len(), changed.len())?;
+    let mut lines = vec![format!("**A deployment would still {counts}:**"), String::new()];
+    let mut list = |verb: &str, names: Vec<String>| {
+        let shown = names.len().min(style.limit());
+        lines.extend(names[..shown].iter().map(|name| format!("- {verb} {name}")));
+        if shown < names.len() {
+            lines.push(format!("- {verb} {} more", names.len() - shown));
+        }
+    };
+    let named =
+        |kind: &str, place: &Place| format!("{} ({})", code(&text::name(place, style)), code(kind));
+    let unpaired = |list: &[Unpaired]| -> Vec<String> {
+        list.iter().map(|one| named(one.resource_type.as_str(), &one.place)).collect()
+    };
+    list("add", unpaired(added));
+    list("remove", unpaired(removed));
+    list(
+        "change",
+        changed.iter().map(|one| named(one.resource_type.as_str(), &one.place)).collect(),
+    );
+    Some(lines.join("\n"))
+}
+
+fn cell(names: impl Iterator<Item = String>) -> String {
+    names.map(|name| code(&name)).collect::<Vec<_>>().join("<br>")
+}
+
+/// A name as code inside of a table cell. Backquotes end code whatever is before them, and a bar
+/// ends the cell; names of resources contain neither.
+fn code(text: &str) -> String {
+    format!("`{}`", plain(text).replace('`', "'").replace('|', "\\|"))
+}
+
+/// Words of ours with names of others in them.
+fn words(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in plain(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,111 @@
+//! `cdk.json` and `~/.cdk.json`: the keys that we know, with where they were found. All other
+//! keys belong to somebody else and are left alone.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::{Context, Origin, Refactoring, Setting, SettingsError};
+
+/// The configuration file of a project.
+pub(super) const PROJECT_FILE: &str = "cdk.json";
+/// The configuration file of a user, in the home directory.
+pub(super) const USER_FILE: &str = ".cdk.json";
+/// What the framework looked up earlier, next to [`PROJECT_FILE`].
+pub(super) const CONTEXT_FILE: &str = "cdk.context.json";
+
+/// The settings of one such file.
+#[derive(Debug, Default)]
+pub(super) struct Project {
+    pub(super) app: Option<Setting<String>>,
+    pub(super) output: Option<Setting<String>>,
+    pub(super) context: Context,
+    pub(super) refactoring: Option<Setting<Refactoring>>,
+    pub(super) ignore_ambiguous_refactoring: Option<Setting<bool>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    app: Option<String>,
+    output: Option<String>,
+    context: Option<Context>,
+    refactoring: Option<WireRefactoring>,
+    ignore_ambiguous_refactoring: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum WireRefactoring {
+    Ask,
+    ExecuteAndDeploy,
+    DeployWithoutRefactoring,
+    Quit,
+}
+
+impl Project {
+    /// Reads the file; one that is not there says nothing.
+    pub(super) fn read(file: &Path) -> Result<Self, SettingsError> {
+        let Some(wire) = optional::<Wire>(file, "configuration")? else {
+            return Ok(Self::default());
+        };
+        let origin = Origin::File(file.to_owned());
+        let found = |value: String| Setting::new(value, origin.clone());
+        Ok(Self {
+            app: wire.app.map(found),
+            output: wire.output.map(found),
+            context: wire.context.unwrap_or_default(),
+            refactoring: wire.refactoring.map(|choice| {
+                let choice = match choice {
+                    WireRefactoring::Ask => Refactoring::Ask,
+                    WireRefactoring::ExecuteAndDeploy => Refactoring::ExecuteAndDeploy,
+                    WireRefactoring::DeployWithoutRefactoring => {
+                        Refactoring::DeployWithoutRefactoring
+                    }
+                    WireRefactoring::Quit => Refactoring::Quit,
+                };
+                Setting::new(choice, origin.clone())
+            }),
+            ignore_ambiguous_refactoring: wire
+                .ignore_ambiguous_refactoring
+                .map(|flag| Setting::new(flag, origin.clone())),
+        })
+    }
+}
+
+/// Reads a JSON file that need not be there.
+pub(super) fn optional<T: DeserializeOwned>(
+    file: &Path,
+    what: &'static str,
+) -> Result<Option<T>, SettingsError> {
+    match text(file) {
+        Ok(text) => parse(file, &text, what).map(Some),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(SettingsError::Unreadable { file: file.to_owned(), source }),
+    }
+}
+
+/// Reads a JSON file.
+pub(super) fn required<T: DeserializeOwned>(
+    file: &Path,
+    what: &'static str,
+) -> Result<T, SettingsError> {
+    let text =
+        text(file).map_err(|source| SettingsError::Unreadable { file: file.to_owned(), source })?;
+    parse(file, &text, what)
+}
+
+fn parse<T: DeserializeOwned>(
+    file: &Path,
+    text: &str,
+    what: &'static str,
+) -> Result<T, SettingsError> {
+    serde_json::from_str(text.strip_prefix('\u{feff}').unwrap_or(text))
+        .map_err(|source| SettingsError::Malformed { file: file.to_owned(), what, source })
+}
+
+fn text(file: &Path) -> std::io::Result<String> {
+    std::fs::read_to_string(file)
+}

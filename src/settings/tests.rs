@@ -1,0 +1,293 @@
+use super::*;
+
+/// A directory for a project and a home, both empty.
+struct Place {
+    directory: tempfile::TempDir,
+    home: tempfile::TempDir,
+    typed: Typed,
+    variables: BTreeMap<String, String>,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+            home: tempfile::tempdir().unwrap(),
+            typed: Typed {
+                dry_run: true,
+                against: Some("before".into()),
+                app: Some("node app.js".into()),
+                ..Typed::default()
+            },
+            variables: BTreeMap::new(),
+        }
+    }
+
+    fn file(self, name: &str, text: &str) -> Self {
+        std::fs::write(self.directory.path().join(name), text).unwrap();
+        self
+    }
+
+    fn user(self, text: &str) -> Self {
+        std::fs::write(self.home.path().join(".cdk.json"), text).unwrap();
+        self
+    }
+
+    fn typing(mut self, change: impl FnOnce(&mut Typed)) -> Self {
+        change(&mut self.typed);
+        self
+    }
+
+    fn resolve(&self) -> Result<Settings, SettingsError> {
+        let surroundings = Surroundings {
+            directory: self.directory.path().to_owned(),
+            home: Some(self.home.path().to_owned()),
+            variables: self.variables.clone(),
+        };
+        Settings::resolve(&self.typed, &surroundings)
+    }
+
+    /// The message with its causes, without the names of temporary directories.
+    fn error(&self) -> String {
+        let error = self.resolve().unwrap_err();
+        let mut text = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(error) = cause {
+            text = format!("{text}: {error}");
+            cause = error.source();
+        }
+        let directory = format!("{}/", self.directory.path().display());
+        text.replace(&directory, "").replace(&format!("{}/", self.home.path().display()), "~/")
+    }
+}
+
+#[test]
+fn a_flag_wins_over_the_variable_the_project_and_the_user() {
+    let mut place =
+        Place::new().file("cdk.json", r#"{"app": "project"}"#).user(r#"{"app": "user"}"#);
+    place.variables.insert("CDK_APP".into(), "variable".into());
+    let app = |place: &Place| {
+        let app = place.resolve().unwrap().app;
+        let App::Command(command) = app.value else { panic!() };
+        (command, app.origin)
+    };
+    assert_eq!(app(&place), ("node app.js".into(), Origin::Flag("--app")));
+    place.typed.app = None;
+    assert_eq!(app(&place), ("variable".into(), Origin::Variable("CDK_APP")));
+    place.variables.clear();
+    let project = place.directory.path().join("cdk.json");
+    assert_eq!(app(&place), ("project".into(), Origin::File(project.clone())));
+    std::fs::remove_file(project).unwrap();
+    assert_eq!(app(&place), ("user".into(), Origin::File(place.home.path().join(".cdk.json"))));
+}
+
+#[test]
+fn an_app_that_is_a_directory_is_an_assembly_and_not_a_command() {
+    let place = Place::new().typing(|typed| typed.app = Some("cdk.out".into()));
+    assert_eq!(place.resolve().unwrap().app.value, App::Command("cdk.out".into()));
+    let directory = place.directory.path().join("cdk.out");
+    std::fs::create_dir(&directory).unwrap();
+    assert_eq!(place.resolve().unwrap().app.value, App::Directory(directory));
+}
+
+#[test]
+fn without_an_app_there_are_no_settings() {
+    let place = Place::new().typing(|typed| typed.app = None);
+    insta::assert_snapshot!(
+        place.error(),
+        @"no app: neither `--app` nor the key `app` of cdk.json says where it is"
+    );
+}
+
+#[test]
+fn without_an_assembly_to_compare_with_there_are_no_settings() {
+    let place = Place::new().typing(|typed| {
+        typed.against = None;
+        typed.dry_run = false;
+    });
+    insta::assert_snapshot!(
+        place.error(),
+        @"this version only compares against a cloud assembly: `refactor` needs `--dry-run` and `--against DIR`"
+    );
+    assert!(place.resolve().unwrap_err().is_usage());
+}
+
+#[test]
+fn context_comes_from_the_flag_then_the_project_then_lookups_then_the_user() {
+    let place = Place::new()
+        .file("cdk.json", r#"{"context": {"a": "project", "b": "project"}}"#)
+        .file("cdk.context.json", r#"{"a": "looked up", "b": "looked up", "c": {"x": 1.50}}"#)
+        .user(r#"{"context": {"c": "user", "d": true}}"#)
+        .typing(|typed| typed.context = vec!["a=flag=1".into()]);
+    let context = serde_json::to_string(&place.resolve().unwrap().context).unwrap();
+    assert_eq!(context, r#"{"a":"flag=1","b":"project","c":{"x":1.50},"d":true}"#);
+}
+
+#[test]
+fn context_without_a_value_and_reserved_context_are_refused() {
+    let with = |text: &str| Place::new().typing(|typed| typed.context = vec![text.into()]).error();
+    insta::assert_snapshot!(with("stage"), @"`--context stage` is not of the form `key=value`");
+    insta::assert_snapshot!(
+        with("aws:cdk:x=1"),
+        @"`--context aws:cdk:x=1`: keys that start with `aws:` are reserved for the framework"
+    );
+}
+
+#[test]
+fn unknown_keys_of_cdk_json_are_tolerated_and_known_ones_are_read() {
+    let place = Place::new().file(
+        "cdk.json",
+        r#"{"watch": {"include": ["**"]}, "versionReporting": false, "output": "out",
+            "refactoring": "EXECUTE_AND_DEPLOY", "ignoreAmbiguousRefactoring": true}"#,
+    );
+    let settings = place.resolve().unwrap();
+    assert_eq!(settings.output.value, PathBuf::from("out"));
+    assert_eq!(settings.refactoring.unwrap().value, Refactoring::ExecuteAndDeploy);
+    assert!(settings.ignore_ambiguous_refactoring.value);
+}
+
+#[test]
+fn the_example_that_we_ship_is_read() {
+    let place = Place::new().file("cdk.json", include_str!("../../cdk.json.example"));
+    let settings = place.resolve().unwrap();
+    assert_eq!(settings.refactoring.unwrap().value, Refactoring::Ask);
+    assert_eq!(settings.context.len(), 1);
+}
+
+#[test]
+fn a_malformed_file_is_named_with_the_line() {
+    let with = |text: &str| Place::new().file("cdk.json", text).error();
+    insta::assert_snapshot!(
+        with("{\n  \"app\": \"x\",\n}"),
+        @"cdk.json is not a valid configuration: trailing comma at line 3 column 1"
+    );
+    insta::assert_snapshot!(
+        with("{\n  \"app\": 3\n}"),
+        @"cdk.json is not a valid configuration: invalid type: integer `3`, expected a string at line 2 column 10"
+    );
+    insta::assert_snapshot!(
+        with(r#"{"refactoring": "MAYBE"}"#),
+        @"cdk.json is not a valid configuration: unknown variant `MAYBE`, expected one of `ASK`, `EXECUTE_AND_DEPLOY`, `DEPLOY_WITHOUT_REFACTORING`, `QUIT` at line 1 column 23"
+    );
+    insta::assert_snapshot!(
+        Place::new().user("nonsense").error(),
+        @"~/.cdk.json is not a valid configuration: expected ident at line 1 column 2"
+    );
+}
+
+#[test]
+fn a_map_takes_locations_and_construct_paths() {
+    let place = Place::new()
+        .typing(|typed| typed.map = vec!["A.X:B.Y".into(), "A/X/Resource:B/Y/Resource".into()]);
+    let pairs = place.resolve().unwrap().pairs;
+    assert_eq!(pairs[0].source, Named::Location(crate::model::Location::new("A", "X")));
+    assert_eq!(pairs[0].destination, Named::Location(crate::model::Location::new("B", "Y")));
+    assert_eq!(pairs[1].source, Named::Path("A/X/Resource".into()));
+    assert!(pairs.iter().all(|pair| pair.origin == "--map" && pair.scope.is_everywhere()));
+}
+
+#[test]
+fn a_malformed_map_is_refused_with_its_text() {
+    let with = |text: &str| {
+        let place = Place::new().typing(|typed| typed.map = vec![text.into()]);
+        assert!(place.resolve().unwrap_err().is_usage());
+        place.error()
+    };
+    insta::assert_snapshot!(with("A.X"), @"`--map A.X` is not of the form `Stack.Old:Stack.New`");
+    insta::assert_snapshot!(
+        with("A.X:B.Y:C.Z"),
+        @"`--map A.X:B.Y:C.Z` is not of the form `Stack.Old:Stack.New`"
+    );
+    insta::assert_snapshot!(
+        with("A:B.Y"),
+        @"--map: `A` is neither a location (`Stack.LogicalId`) nor a construct path"
+    );
+    insta::assert_snapshot!(
+        with("A//X:B/Y"),
+        @"--map: `A//X` is neither a location (`Stack.LogicalId`) nor a construct path"
+    );
+}
+
+fn overriding(text: &str) -> Place {
+    Place::new().file("o.json", text).typing(|typed| typed.override_file = Some("o.json".into()))
+}
+
+#[test]
+fn every_known_form_of_the_override_file_gives_the_same_pair() {
+    let scoped = Scope { account: Some("1".into()), region: Some("r".into()) };
+    let entry = r#"{"account": "1", "region": "r", "resources": {"A.X": "B.Y"}}"#;
+    for (text, scope) in [
+        (format!(r#"{{"environments": [{entry}]}}"#), scoped.clone()),
+        (format!(r#"{{"mappings": [{entry}]}}"#), scoped),
+        (r#"{"mappings": {"A.X": "B.Y"}}"#.to_owned(), Scope::default()),
+        (r#"{"mappings": [{"source": "A.X", "destination": "B.Y"}]}"#.to_owned(), Scope::default()),
+    ] {
+        let pairs = overriding(&text).resolve().unwrap().pairs;
+        let expected = Pair {
+            source: Named::Location(crate::model::Location::new("A", "X")),
+            destination: Named::Location(crate::model::Location::new("B", "Y")),
+            scope,
+            origin: "o.json".into(),
+        };
+        assert_eq!(pairs, [expected], "{text}");
+    }
+}
+
+#[test]
+fn a_source_that_is_given_twice_is_kept_twice() {
+    let place = overriding(r#"{"mappings": {"A.X": "B.Y", "A.X": "B.Z"}}"#);
+    assert_eq!(place.resolve().unwrap().pairs.len(), 2);
+}
+
+#[test]
+fn anything_else_in_an_override_file_is_an_error() {
+    let with = |text: &str| overriding(text).error();
+    insta::assert_snapshot!(with("{}"), @"o.json: it has neither `environments` nor `mappings`");
+    insta::assert_snapshot!(
+        with(r#"{"environments": [], "mappings": {}}"#),
+        @"o.json: it has both `environments` and `mappings`"
+    );
+    insta::assert_snapshot!(
+        with(r#"{"environment": []}"#),
+        @"o.json is not a valid override file: unknown field `environment`, expected `environments` or `mappings` at line 1 column 14"
+    );
+    insta::assert_snapshot!(
+        with(r#"{"environments": [{"account": "1", "region": "r"}]}"#),
+        @"o.json: entry 1 of `environments` must have either `resources` or both `source` and `destination`"
+    );
+    insta::assert_snapshot!(
+        with(r#"{"environments": [{"resources": {"A.X": 3}}]}"#),
+        @"o.json is not a valid override file: invalid type: integer `3`, expected a string at line 1 column 41"
+    );
+    insta::assert_snapshot!(
+        with(r#"{"mappings": "A.X:B.Y"}"#),
+        @r#"o.json is not a valid override file: invalid type: string "A.X:B.Y", expected an object of old names and new names, or a list at line 1 column 22"#
+    );
+    insta::assert_snapshot!(
+        with(r#"{"mappings": {"A": "B.Y"}}"#),
+        @"o.json: `A` is neither a location (`Stack.LogicalId`) nor a construct path"
+    );
+    insta::assert_snapshot!(
+        Place::new().typing(|typed| typed.override_file = Some("o.json".into())).error(),
+        @"cannot read o.json: No such file or directory (os error 2)"
+    );
+}
+
+#[test]
+fn a_skip_file_lists_locations_paths_and_types() {
+    let with = |text: &str| {
+        Place::new().file("s.json", text).typing(|typed| typed.skip_file = Some("s.json".into()))
+    };
+    let place = with(r#"["A.X", "A/X/Resource", "AWS::SQS::Queue"]"#);
+    let skip = place.resolve().unwrap().skip;
+    assert_eq!(skip.len(), 3);
+    assert!(skip.iter().all(|entry| entry.origin == "s.json"));
+    insta::assert_snapshot!(
+        with(r#"["A.X", "Queue"]"#).error(),
+        @"s.json: entry 2, `Queue`, is neither a location (`Stack.LogicalId`) nor a construct path nor a resource type"
+    );
+    insta::assert_snapshot!(
+        with(r#"{"skip": []}"#).error(),
+        @"s.json is not a valid skip file (a JSON list of strings): invalid type: map, expected a sequence at line 1 column 0"
+    );
+}

@@ -1,0 +1,67 @@
+//! Why a use case fails.
+
+use crate::assembly::{AppError, AssemblyError, SelectError};
+use crate::compare::CompareError;
+use crate::model::Environment;
+use crate::toolkit::DecisionError;
+
+/// Why a use case fails.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The app could not be run.
+    #[error("the app gave no cloud assembly (`app` comes from {origin})")]
+    App {
+        /// The command line.
+        command: String,
+        /// Where it was said.
+        origin: String,
+        /// What went wrong.
+        source: Box<AppError>,
+    },
+    /// A cloud assembly cannot be read.
+    #[error("cannot read the cloud assembly of `{flag}`")]
+    Assembly {
+        /// The flag that names it.
+        flag: &'static str,
+        /// What is wrong with it.
+        source: Box<AssemblyError>,
+    },
+    /// A pattern selects nothing.
+    #[error(transparent)]
+    Selection(#[from] Box<SelectError>),
+    /// A decision fits nowhere.
+    #[error(transparent)]
+    Decision(#[from] Box<DecisionError>),
+    /// Two sides of an environment cannot be compared.
+    #[error("cannot compare {environment}")]
+    Comparison {
+        /// The account and region.
+        environment: Environment,
+        /// What went wrong.
+        source: Box<CompareError>,
+    },
+}
+
+impl Error {
+    /// What to do about it, if something can be said.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Assembly { source, .. }
+                if matches!(**source, AssemblyError::SchemaTooNew { .. }) =>
+            {
+                "--ignore-schema-version reads it nevertheless, as far as it is understood"
+            }
+            Self::App { command, .. } if !command.contains(char::is_whitespace) => {
+                return Some(format!(
+                    "`{command}` was run as a command, for there is no directory of this name"
+                ));
+            }
+            Self::Decision(_) => {
+                "decisions name the deployed resource first, then the one as it is now: \
+                 `Stack.LogicalId`, or the construct path"
+            }
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}

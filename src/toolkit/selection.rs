@@ -1,0 +1,115 @@
+//! The stacks that a reader asked for. The comparison always sees a whole environment, for a
+//! resource may have come from anywhere in it; what is reported touches a selected stack.
+
+use std::collections::BTreeSet;
+
+use super::Error;
+use super::sources::Sources;
+use crate::assembly::AssemblyStack;
+use crate::compare::{Ambiguity, Comparison, Place};
+use crate::model::{Environment, StackName};
+
+/// The selected stacks, or all of them.
+pub(super) enum Selection {
+    /// Nobody chose.
+    All,
+    /// These, by environment and name.
+    Only(BTreeSet<(Environment, StackName)>),
+}
+
+impl Selection {
+    /// Selects by pattern on either side: a stack that was removed is only deployed.
+    ///
+    /// # Errors
+    /// When a pattern matches nothing on both sides.
+    pub(super) fn new(patterns: &[String], sources: &Sources) -> Result<Self, Error> {
+        if patterns.is_empty() {
+            return Ok(Self::All);
+        }
+        let mut selected = BTreeSet::new();
+        let name = |stack: &&AssemblyStack| (stack.environment.clone(), stack.stack.name.clone());
+        for pattern in patterns {
+            let pattern = std::slice::from_ref(pattern);
+            let local = sources.local.select(pattern);
+            let deployed = sources.deployed.select(pattern);
+            match (local, deployed) {
+                (Err(error), Err(_)) => return Err(Box::new(error).into()),
+                (local, deployed) => {
+                    let both = local.into_iter().chain(deployed).flatten();
+                    selected.extend(both.map(|stack| name(&stack)));
+                }
+            }
+        }
+        Ok(Self::Only(selected))
+    }
+
+    /// Keeps what touches a selected stack. Returns the names of the other stacks that it touches
+    /// as well; nothing is left of an environment without a selected stack.
+    pub(super) fn apply(&self, comparison: &mut Comparison) -> Option<BTreeSet<String>> {
+        let Self::Only(selected) = self else {
+            return Some(BTreeSet::new());
+        };
+        let environment = comparison.environment.clone();
+        if !selected.iter().any(|(other, _)| *other == environment) {
+            return None;
+        }
+        let mut filter = Filter { selected, environment, others: BTreeSet::new() };
+        comparison.mappings.retain(|one| filter.keep([&one.source, &one.destination]));
+        comparison.similar.retain(|one| filter.keep([&one.source, &one.destination]));
+        let groups: BTreeSet<usize> = comparison
+            .ambiguous
+            .iter()
+            .filter(|one| filter.keep(places(one)))
+            .map(|one| one.group)
+            .collect();
+        comparison.ambiguous.retain(|one| groups.contains(&one.group));
+        for one in &comparison.ambiguous {
+            filter.note(places(one));
+        }
+        comparison.added.retain(|one| filter.keep([&one.place]));
+        comparison.removed.retain(|one| filter.keep([&one.place]));
+        comparison.changed.retain(|one| filter.keep([&one.place]));
+        Some(filter.others)
+    }
+}
+
+fn places(ambiguity: &Ambiguity) -> impl Iterator<Item = &Place> + Clone {
+    ambiguity.sources.iter().chain(&ambiguity.destinations)
+}
+
+struct Filter<'a> {
+    selected: &'a BTreeSet<(Environment, StackName)>,
+    environment: Environment,
+    others: BTreeSet<String>,
+}
+
+impl Filter<'_> {
+    /// Whether one of the places is in a selected stack; if so, the others are noted.
+    fn keep<'p>(&mut self, places: impl IntoIterator<Item = &'p Place, IntoIter: Clone>) -> bool {
+        let places = places.into_iter();
+        let keep = places.clone().any(|place| self.is_selected(root(place)));
+        if keep {
+            self.note(places);
+        }
+        keep
+    }
+
+    fn note<'p>(&mut self, places: impl IntoIterator<Item = &'p Place>) {
+        for place in places {
+            let root = root(place);
+            if !self.is_selected(root) && !self.others.contains(root) {
+                self.others.insert(root.to_owned());
+            }
+        }
+    }
+
+    fn is_selected(&self, root: &str) -> bool {
+        self.selected.contains(&(self.environment.clone(), root.into()))
+    }
+}
+
+/// The stack of a place, or the one in which it is nested: `Parent/Nested` belongs to `Parent`.
+fn root(place: &Place) -> &str {
+    let name = place.location.stack.as_str();
+    name.split_once('/').map_or(name, |(root, _)| root)
+}
