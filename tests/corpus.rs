@@ -20,11 +20,7 @@ fn situation(constructs: &[Construct], before: &str, after: &str) -> (usize, Vec
         let name = &construct.name;
         not_right.extend(verdict.wrong.iter().map(|line| format!("{name}: wrong: {line}")));
         not_right.extend(verdict.missing.iter().map(|line| format!("{name}: missing: {line}")));
-        if std::env::var_os("EXPLAIN").is_some() && !verdict.missing.is_empty() {
-            println!("{name}: {:#?}", comparison.similar);
-        }
     }
-    println!("{before} -> {after}: {right} right, {} not", not_right.len());
     (right, not_right)
 }
 
@@ -86,7 +82,6 @@ fn twins_that_are_both_renamed_are_one_question() {
         let answers = answer_until_settled(&construct.name, old, new, first, &truth);
         questions.entry(answers).or_insert_with(Vec::new).push(construct.name);
     }
-    println!("answers needed -> constructs: {questions:?}");
     assert!(questions.keys().all(|answers| *answers <= 1), "{questions:?}");
 }
 
@@ -108,7 +103,8 @@ fn answer_until_settled(
             origin: "test".into(),
         });
         assert!(decisions.pairs.len() < 20, "{name}: {:?}", comparison.ambiguous);
-        comparison = compare(&environment(), &old.stacks, &new.stacks, &decisions).unwrap();
+        comparison = compare(&environment(), &old.stacks, &new.stacks, &decisions)
+            .expect("a true answer is valid");
         assert_eq!(judge(&comparison, truth).wrong, Vec::<String>::new(), "{name}");
     }
     assert_eq!(judge(&comparison, truth).missing, Vec::<String>::new(), "{name}");

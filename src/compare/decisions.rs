@@ -158,9 +158,9 @@ pub(super) fn resolve(
         let (old_kind, new_kind) = (old.node(source).kind, new.node(destination).kind);
         if old_kind != new_kind {
             return Err(CompareError::DecisionChangesType {
-                source_location: old.location(source),
-                destination: new.location(destination),
-                types: (old_kind.to_owned(), new_kind.to_owned()),
+                source_location: old.location(source).to_string(),
+                destination: new.location(destination).to_string(),
+                types: Box::new((old_kind.to_owned(), new_kind.to_owned())),
                 origin: pair.origin.clone(),
             });
         }

@@ -27,12 +27,17 @@ impl View<'_, '_> {
     }
 }
 
+/// Finds names, and says whether a new name follows from an old one.
+pub(super) struct Names<'s> {
+    pub(super) finder: &'s Finder,
+    pub(super) follows: &'s dyn Fn(&Token, &Token) -> bool,
+}
+
 /// Compares bodies.
 pub(super) struct Differ<'s, 'a> {
     pub(super) old: View<'s, 'a>,
     pub(super) new: View<'s, 'a>,
-    /// Finds names; says whether a new name follows from the old one.
-    pub(super) names: Option<(&'s Finder, &'s dyn Fn(&Token, &Token) -> bool)>,
+    pub(super) names: Option<Names<'s>>,
 }
 
 impl Differ<'_, '_> {
@@ -58,7 +63,7 @@ impl Differ<'_, '_> {
                 "DependsOn" => self.depends_on(old, new, pair, &mut found),
                 "Metadata" => {
                     let counts = |key: &str| {
-                        !matches!(key, "aws:cdk:path") && !(nested && key.starts_with("aws:asset:"))
+                        key != "aws:cdk:path" && !(nested && key.starts_with("aws:asset:"))
                     };
                     let stacks = (was.stack, is.stack);
                     let members = members(pair, counts);
@@ -131,7 +136,7 @@ impl Differ<'_, '_> {
         was: &Value,
         is: &Value,
     ) -> Result<bool, CompareError> {
-        let Some((finder, follows)) = &self.names else { return Ok(false) };
+        let Some(Names { finder, follows }) = &self.names else { return Ok(false) };
         let read = |view: &View<'_, '_>, stack, value| -> Result<_, CompareError> {
             let part = Walker::new(&view.side.scope, Reading::Loose(finder)).part(stack, value)?;
             let references = part.slots.iter().map(|slot| view.digests[slot.target as usize]);

@@ -262,12 +262,12 @@ impl<'s, 'a> Matching<'s, 'a> {
         let groups = classes.open();
         let before = self.pairs.len();
         let pairs = classes.open().iter().filter_map(Class::pair).collect();
-        self.accept(&mut classes, loose.as_ref(), with(pairs, Evidence::Digest));
+        self.accept(&mut classes, loose.as_ref(), with(pairs, &Evidence::Digest));
         loop {
             classes.refine();
             let refined = classes.open();
             let pairs = refined.iter().filter_map(Class::pair).collect();
-            self.accept(&mut classes, loose.as_ref(), with(pairs, Evidence::Structure));
+            self.accept(&mut classes, loose.as_ref(), with(pairs, &Evidence::Structure));
             let open: Vec<Class> =
                 refined.iter().chain(&groups).map(|class| self.still_free(class)).collect();
             let steps: [paths::Step; 3] =
@@ -330,7 +330,7 @@ impl<'s, 'a> Matching<'s, 'a> {
     }
 }
 
-fn with(pairs: Vec<(NodeId, NodeId)>, evidence: Evidence) -> Vec<(NodeId, NodeId, Evidence)> {
+fn with(pairs: Vec<(NodeId, NodeId)>, evidence: &Evidence) -> Vec<(NodeId, NodeId, Evidence)> {
     pairs.into_iter().map(|(old, new)| (old, new, evidence.clone())).collect()
 }
 

@@ -54,7 +54,7 @@ pub enum CompareError {
         /// Where.
         location: Location,
         /// What.
-        source: Box<CompareError>,
+        source: Box<Self>,
     },
     /// A decision names something that is not there.
     #[error("{origin}: `{reference}` is not {side}")]
@@ -83,11 +83,11 @@ pub enum CompareError {
     )]
     DecisionChangesType {
         /// The deployed resource.
-        source_location: Location,
+        source_location: String,
         /// The resource as it is now.
-        destination: Location,
+        destination: String,
         /// Both types.
-        types: (String, String),
+        types: Box<(String, String)>,
         /// Where it was said.
         origin: String,
     },

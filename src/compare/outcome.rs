@@ -8,7 +8,7 @@ use super::comparison::{
     Change, Comparison, Difference, Mapping, Place, Problem, Similar, Unpaired,
 };
 use super::decisions::Decisions;
-use super::difference::{Differ, View};
+use super::difference::{Differ, Names, View};
 use super::digest::Digest;
 use super::loose::{Loose, Strength};
 use super::matching::{Matching, Pair};
@@ -38,7 +38,7 @@ pub(super) fn comparison(
     let differ = Differ {
         old: View { side: matching.old, digests: &digests.0 },
         new: View { side: matching.new, digests: &digests.1 },
-        names: loose.as_ref().map(|loose| (loose.finder(), &follows as _)),
+        names: loose.as_ref().map(|loose| Names { finder: loose.finder(), follows: &follows }),
     };
     let mut classes = open_classes(matching, loose.as_ref());
     let mut mappings = Vec::new();
@@ -270,9 +270,9 @@ impl<'s, 'a> Rest<'s, 'a> {
                 Some(&(other, _)) => Some(self.nearest(differ, added, *id, other)?),
                 None => None,
             };
-            unpaired.push(self.one(side, *id, nearest));
+            unpaired.push(unpaired_one(side, *id, nearest));
         }
-        unpaired.extend(excluded.iter().map(|id| self.one(side, *id, None)));
+        unpaired.extend(excluded.iter().map(|id| unpaired_one(side, *id, None)));
         unpaired.sort_by(|left, right| left.place.cmp(&right.place));
         Ok(unpaired)
     }
@@ -290,19 +290,18 @@ impl<'s, 'a> Rest<'s, 'a> {
             (self.matching.new.place(other), differ.differences(id, other)?)
         })
     }
+}
 
-    fn one(
-        &self,
-        side: &Side<'_>,
-        id: NodeId,
-        nearest: Option<(Place, Vec<Difference>)>,
-    ) -> Unpaired {
-        Unpaired {
-            resource_type: side.node(id).kind.into(),
-            place: side.place(id),
-            nearest,
-            excluded: side.node(id).excluded.clone(),
-        }
+fn unpaired_one(
+    side: &Side<'_>,
+    id: NodeId,
+    nearest: Option<(Place, Vec<Difference>)>,
+) -> Unpaired {
+    Unpaired {
+        resource_type: side.node(id).kind.into(),
+        place: side.place(id),
+        nearest,
+        excluded: side.node(id).excluded.clone(),
     }
 }
 

@@ -1,6 +1,12 @@
 //! Reads the committed corpus of constructs (`fixtures/corpus`, see `fixtures/README.md`).
 
-#![allow(dead_code, unreachable_pub, reason = "each test uses its part of this")]
+#![expect(clippy::unwrap_used, reason = "a broken fixture fails the test")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::allow_attributes,
+    reason = "each test uses its part of this"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

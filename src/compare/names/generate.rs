@@ -1,6 +1,8 @@
 //! The names that the CDK generates from the place of a construct (read from aws-cdk-lib
 //! 2.274–2.276): unique ids, unique resource names, addresses.
 
+use std::fmt::Write as _;
+
 use md5::{Digest as _, Md5};
 use sha1::Sha1;
 
@@ -45,7 +47,8 @@ pub(in crate::compare) fn short_address(components: &[&str]) -> u32 {
 pub(in crate::compare) fn address(components: &[&str]) -> String {
     let mut text = String::from("c8");
     for byte in address_digest(components) {
-        text.push_str(&format!("{byte:02x}"));
+        // Writing to a string cannot fail.
+        let _infallible = write!(text, "{byte:02x}");
     }
     text
 }

@@ -1,0 +1,88 @@
+//! How long a comparison takes, from the text of all templates to the mappings, next to the
+//! time that `serde_json` needs to parse the same texts on one thread.
+
+mod apps;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use cdkr::compare::{Comparison, Decisions, compare};
+use cdkr::model::{Environment, Stack};
+use cdkr::template;
+use criterion::{Criterion, criterion_group, criterion_main};
+
+type Texts = Vec<(String, String)>;
+
+fn read(texts: &Texts) -> Vec<Stack> {
+    texts
+        .iter()
+        .map(|(name, text)| Stack::new(name, template::parse(text.as_bytes()).expect("a template")))
+        .collect()
+}
+
+fn from_texts(before: &Texts, after: &Texts) -> Comparison {
+    let (before, after) = std::thread::scope(|scope| {
+        let before = scope.spawn(|| read(before));
+        let after = read(after);
+        (before.join().expect("templates are valid"), after)
+    });
+    compared(&before, &after)
+}
+
+fn compared(before: &[Stack], after: &[Stack]) -> Comparison {
+    let environment = Environment::new("111111111111", "us-east-1");
+    compare(&environment, before, after, &Decisions::default()).expect("the apps are valid")
+}
+
+fn parsed_by_serde(before: &Texts, after: &Texts) {
+    for (_, text) in before.iter().chain(after) {
+        black_box(serde_json::from_str::<serde_json::Value>(text).expect("JSON"));
+    }
+}
+
+/// The median time of some runs in milliseconds.
+fn median(mut run: impl FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..11)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed().as_secs_f64() * 1000.0
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn table(_: &mut Criterion) {
+    println!("{:<34} {:>9} {:>9} {:>9} {:>9} {:>6}", "", "MB", "serde", "compare", "all", "ratio");
+    let cases: Vec<(String, Texts, Texts)> = [1_000, 10_000, 25_000, 100_000]
+        .into_iter()
+        .map(|count| (format!("{count} resources, 10 % wrapped"), apps::workers(count, None), apps::workers(count, Some(10))))
+        .chain([(
+            "10000 resources, all wrapped".to_owned(),
+            apps::workers(10_000, None),
+            apps::workers(10_000, Some(1)),
+        )])
+        .chain([1_000, 10_000, 100_000].map(|count| {
+            (format!("{count} identical, renamed"), apps::identical(count, "Old"), apps::identical(count, "New"))
+        }))
+        .collect();
+    for (name, before, after) in cases {
+        let bytes: usize = before.iter().chain(&after).map(|(_, text)| text.len()).sum();
+        let serde = median(|| parsed_by_serde(&before, &after));
+        let (old, new) = (read(&before), read(&after));
+        let alone = median(|| drop(black_box(compared(&old, &new))));
+        let all = median(|| drop(black_box(from_texts(&before, &after))));
+        let found = compared(&old, &new);
+        println!(
+            "{name:<34} {:>9.1} {serde:>7.1}ms {alone:>7.1}ms {all:>7.1}ms {:>6.2}   {} mapped, {} questions",
+            bytes as f64 / 1e6,
+            all / serde,
+            found.mappings.len(),
+            found.ambiguous.len(),
+        );
+    }
+}
+
+criterion_group!(benches, table);
+criterion_main!(benches);
