@@ -57,14 +57,24 @@ fn table(_: &mut Criterion) {
     println!("{:<34} {:>9} {:>9} {:>9} {:>9} {:>6}", "", "MB", "serde", "compare", "all", "ratio");
     let cases: Vec<(String, Texts, Texts)> = [1_000, 10_000, 25_000, 100_000]
         .into_iter()
-        .map(|count| (format!("{count} resources, 10 % wrapped"), apps::workers(count, None), apps::workers(count, Some(10))))
+        .map(|count| {
+            (
+                format!("{count} resources, 10 % wrapped"),
+                apps::workers(count, None),
+                apps::workers(count, Some(10)),
+            )
+        })
         .chain([(
             "10000 resources, all wrapped".to_owned(),
             apps::workers(10_000, None),
             apps::workers(10_000, Some(1)),
         )])
         .chain([1_000, 10_000, 100_000].map(|count| {
-            (format!("{count} identical, renamed"), apps::identical(count, "Old"), apps::identical(count, "New"))
+            (
+                format!("{count} identical, renamed"),
+                apps::identical(count, "Old"),
+                apps::identical(count, "New"),
+            )
         }))
         .collect();
     for (name, before, after) in cases {

@@ -24,7 +24,13 @@ fn logical_id(path: &[&str]) -> String {
 }
 
 /// A worker: queue with dead letters, table, function with role and policy, topic.
-fn pattern(resources: &mut Map<String, Value>, stack: &str, at: usize, name: &str, import: Option<&str>) {
+fn pattern(
+    resources: &mut Map<String, Value>,
+    stack: &str,
+    at: usize,
+    name: &str,
+    import: Option<&str>,
+) {
     let parts: Vec<&str> = name.split('/').collect();
     let id = |rest: &[&str]| logical_id(&[parts.as_slice(), rest].concat());
     let path = |rest: &str| json!({ "aws:cdk:path": format!("{stack}/{name}/{rest}") });
@@ -45,58 +51,108 @@ fn pattern(resources: &mut Map<String, Value>, stack: &str, at: usize, name: &st
             json!({ "Type": kind, "Properties": properties, "Metadata": path(rest) }),
         );
     };
-    add(&dead, "AWS::SQS::Queue", "DeadLetters/Resource", json!({ "MessageRetentionPeriod": 1_209_600 }));
-    add(&queue, "AWS::SQS::Queue", "Queue/Resource", json!({
-        "VisibilityTimeout": 30 + at,
-        "RedrivePolicy": { "deadLetterTargetArn": { "Fn::GetAtt": [dead, "Arn"] }, "maxReceiveCount": 3 }
-    }));
-    add(&table, "AWS::DynamoDB::Table", "Table/Resource", json!({
-        "AttributeDefinitions": [{ "AttributeName": "id", "AttributeType": "S" }],
-        "KeySchema": [{ "AttributeName": "id", "KeyType": "HASH" }],
-        "BillingMode": "PAY_PER_REQUEST",
-        "Tags": [{ "Key": "team", "Value": format!("team-{}", at % 17) }]
-    }));
-    add(&role, "AWS::IAM::Role", "Worker/ServiceRole/Resource", json!({
-        "AssumeRolePolicyDocument": {
-            "Statement": [{ "Action": "sts:AssumeRole", "Effect": "Allow", "Principal": { "Service": "lambda.amazonaws.com" } }],
-            "Version": "2012-10-17"
-        },
-        "ManagedPolicyArns": [{ "Fn::Join": ["", ["arn:", { "Ref": "AWS::Partition" }, ":iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"]] }]
-    }));
-    add(&policy, "AWS::IAM::Policy", "Worker/ServiceRole/DefaultPolicy/Resource", json!({
-        "PolicyDocument": {
-            "Statement": [
-                { "Action": ["sqs:ReceiveMessage", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage"], "Effect": "Allow", "Resource": { "Fn::GetAtt": [queue, "Arn"] } },
-                { "Action": ["dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:Query"], "Effect": "Allow",
-                  "Resource": [{ "Fn::GetAtt": [table, "Arn"] }, { "Fn::Sub": format!("${{{table}.Arn}}/index/*") }] }
-            ],
-            "Version": "2012-10-17"
-        },
-        "PolicyName": policy,
-        "Roles": [{ "Ref": role }]
-    }));
-    add(&function, "AWS::Lambda::Function", "Worker/Resource", json!({
-        "Code": { "S3Bucket": "cdk-hnb659fds-assets-111111111111-us-east-1", "S3Key": format!("{:064x}.zip", at * 7919) },
-        "Environment": { "Variables": { "TABLE": { "Ref": table }, "TOPIC": { "Ref": topic }, "UPSTREAM": upstream } },
-        "Handler": "index.handler",
-        "MemorySize": 256,
-        "Role": { "Fn::GetAtt": [role, "Arn"] },
-        "Runtime": "nodejs22.x"
-    }));
-    add(&source, "AWS::Lambda::EventSourceMapping", "Worker/SqsEventSource/Resource", json!({
-        "BatchSize": 10, "EventSourceArn": { "Fn::GetAtt": [queue, "Arn"] }, "FunctionName": { "Ref": function }
-    }));
-    add(&topic, "AWS::SNS::Topic", "Topic/Resource", json!({ "DisplayName": format!("{stack}/{name}/Topic") }));
-    add(&subscription, "AWS::SNS::Subscription", "Queue/Subscription/Resource", json!({
-        "Endpoint": { "Fn::GetAtt": [queue, "Arn"] }, "Protocol": "sqs", "TopicArn": { "Ref": topic }
-    }));
-    add(&queue_policy, "AWS::SQS::QueuePolicy", "Queue/Policy/Resource", json!({
-        "PolicyDocument": { "Statement": [{
-            "Action": "sqs:SendMessage", "Condition": { "ArnEquals": { "aws:SourceArn": { "Ref": topic } } },
-            "Effect": "Allow", "Principal": { "Service": "sns.amazonaws.com" }, "Resource": { "Fn::GetAtt": [queue, "Arn"] }
-        }], "Version": "2012-10-17" },
-        "Queues": [{ "Ref": queue }]
-    }));
+    add(
+        &dead,
+        "AWS::SQS::Queue",
+        "DeadLetters/Resource",
+        json!({ "MessageRetentionPeriod": 1_209_600 }),
+    );
+    add(
+        &queue,
+        "AWS::SQS::Queue",
+        "Queue/Resource",
+        json!({
+            "VisibilityTimeout": 30 + at,
+            "RedrivePolicy": { "deadLetterTargetArn": { "Fn::GetAtt": [dead, "Arn"] }, "maxReceiveCount": 3 }
+        }),
+    );
+    add(
+        &table,
+        "AWS::DynamoDB::Table",
+        "Table/Resource",
+        json!({
+            "AttributeDefinitions": [{ "AttributeName": "id", "AttributeType": "S" }],
+            "KeySchema": [{ "AttributeName": "id", "KeyType": "HASH" }],
+            "BillingMode": "PAY_PER_REQUEST",
+            "Tags": [{ "Key": "team", "Value": format!("team-{}", at % 17) }]
+        }),
+    );
+    add(
+        &role,
+        "AWS::IAM::Role",
+        "Worker/ServiceRole/Resource",
+        json!({
+            "AssumeRolePolicyDocument": {
+                "Statement": [{ "Action": "sts:AssumeRole", "Effect": "Allow", "Principal": { "Service": "lambda.amazonaws.com" } }],
+                "Version": "2012-10-17"
+            },
+            "ManagedPolicyArns": [{ "Fn::Join": ["", ["arn:", { "Ref": "AWS::Partition" }, ":iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"]] }]
+        }),
+    );
+    add(
+        &policy,
+        "AWS::IAM::Policy",
+        "Worker/ServiceRole/DefaultPolicy/Resource",
+        json!({
+            "PolicyDocument": {
+                "Statement": [
+                    { "Action": ["sqs:ReceiveMessage", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage"], "Effect": "Allow", "Resource": { "Fn::GetAtt": [queue, "Arn"] } },
+                    { "Action": ["dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:Query"], "Effect": "Allow",
+                      "Resource": [{ "Fn::GetAtt": [table, "Arn"] }, { "Fn::Sub": format!("${{{table}.Arn}}/index/*") }] }
+                ],
+                "Version": "2012-10-17"
+            },
+            "PolicyName": policy,
+            "Roles": [{ "Ref": role }]
+        }),
+    );
+    add(
+        &function,
+        "AWS::Lambda::Function",
+        "Worker/Resource",
+        json!({
+            "Code": { "S3Bucket": "cdk-hnb659fds-assets-111111111111-us-east-1", "S3Key": format!("{:064x}.zip", at * 7919) },
+            "Environment": { "Variables": { "TABLE": { "Ref": table }, "TOPIC": { "Ref": topic }, "UPSTREAM": upstream } },
+            "Handler": "index.handler",
+            "MemorySize": 256,
+            "Role": { "Fn::GetAtt": [role, "Arn"] },
+            "Runtime": "nodejs22.x"
+        }),
+    );
+    add(
+        &source,
+        "AWS::Lambda::EventSourceMapping",
+        "Worker/SqsEventSource/Resource",
+        json!({
+            "BatchSize": 10, "EventSourceArn": { "Fn::GetAtt": [queue, "Arn"] }, "FunctionName": { "Ref": function }
+        }),
+    );
+    add(
+        &topic,
+        "AWS::SNS::Topic",
+        "Topic/Resource",
+        json!({ "DisplayName": format!("{stack}/{name}/Topic") }),
+    );
+    add(
+        &subscription,
+        "AWS::SNS::Subscription",
+        "Queue/Subscription/Resource",
+        json!({
+            "Endpoint": { "Fn::GetAtt": [queue, "Arn"] }, "Protocol": "sqs", "TopicArn": { "Ref": topic }
+        }),
+    );
+    add(
+        &queue_policy,
+        "AWS::SQS::QueuePolicy",
+        "Queue/Policy/Resource",
+        json!({
+            "PolicyDocument": { "Statement": [{
+                "Action": "sqs:SendMessage", "Condition": { "ArnEquals": { "aws:SourceArn": { "Ref": topic } } },
+                "Effect": "Allow", "Principal": { "Service": "sns.amazonaws.com" }, "Resource": { "Fn::GetAtt": [queue, "Arn"] }
+            }], "Version": "2012-10-17" },
+            "Queues": [{ "Ref": queue }]
+        }),
+    );
     if let Some(Value::Object(body)) = resources.get_mut(&function) {
         body.insert("DependsOn".into(), json!([policy, role]));
     }
@@ -122,9 +178,9 @@ pub fn workers(resources: usize, wrap: Option<usize>) -> Vec<(String, String)> {
         .map(|(number, first)| {
             let stack = format!("Stack{number:04}");
             let mut resources = Map::new();
-            let import = first.checked_sub(PATTERNS_PER_STACK).map(|previous| {
-                export(&format!("Stack{:04}", number - 1), previous).0
-            });
+            let import = first
+                .checked_sub(PATTERNS_PER_STACK)
+                .map(|previous| export(&format!("Stack{:04}", number - 1), previous).0);
             for at in first..patterns.min(first + PATTERNS_PER_STACK) {
                 pattern(&mut resources, &stack, at, &name(at), import.as_deref());
             }

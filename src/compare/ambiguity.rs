@@ -13,7 +13,7 @@ use crate::model::ConstructPath;
 
 /// Returns the classes of free resources that are left with candidates on both sides: of equal
 /// digest first, then of equal weak digest where names could explain what differs.
-pub(super) fn open_classes(matching: &Matching<'_, '_>, loose: Option<&Loose>) -> Vec<Class> {
+pub(super) fn open_classes(matching: &Matching<'_, '_>, loose: Option<&Loose<'_>>) -> Vec<Class> {
     let (old, new) = (matching.old, matching.new);
     let mut taken_old = vec![false; old.nodes.len()];
     let mut taken_new = vec![false; new.nodes.len()];
@@ -39,7 +39,7 @@ pub(super) fn open_classes(matching: &Matching<'_, '_>, loose: Option<&Loose>) -
 }
 
 /// Whether names could explain what differs, if the constructs in question were renamed so.
-fn is_possible(matching: &Matching<'_, '_>, loose: &Loose, class: &Class) -> bool {
+fn is_possible(matching: &Matching<'_, '_>, loose: &Loose<'_>, class: &Class) -> bool {
     let (was, is) = constructs(matching, class, Some(loose)).unwrap_or_default();
     let in_question = |from: &str, to: &str| {
         let is_in = |paths: &[String], path: &str| paths.iter().any(|other| other == path);
@@ -54,7 +54,7 @@ fn is_possible(matching: &Matching<'_, '_>, loose: &Loose, class: &Class) -> boo
 pub(super) fn questions(
     matching: &Matching<'_, '_>,
     classes: &[Class],
-    loose: Option<&Loose>,
+    loose: Option<&Loose<'_>>,
 ) -> Vec<Ambiguity> {
     let mut groups: BTreeMap<(Vec<String>, Vec<String>), usize> = BTreeMap::new();
     let mut questions = Vec::new();
@@ -91,7 +91,7 @@ pub(super) fn questions(
 fn constructs(
     matching: &Matching<'_, '_>,
     class: &Class,
-    loose: Option<&Loose>,
+    loose: Option<&Loose<'_>>,
 ) -> Option<(Vec<String>, Vec<String>)> {
     let paths = |side: &Side<'_>, ids: &[NodeId]| -> Option<Vec<Vec<String>>> {
         ids.iter()
@@ -125,7 +125,7 @@ fn constructs(
 
 /// Returns the construct that a path is about. The CDK puts names of constructs into ids of
 /// others (`Policy/from ShopLb1A2B3C4D:80`): where they end up is decided by the named one.
-fn named_construct(path: &str, loose: Option<&Loose>) -> String {
+fn named_construct(path: &str, loose: Option<&Loose<'_>>) -> String {
     let Some(loose) = loose else { return path.to_owned() };
     for id in path.split('/') {
         let mut tokens = Vec::new();

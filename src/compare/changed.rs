@@ -1,6 +1,6 @@
 //! Resources that moved and changed at once (design, section 4.3, step 5).
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::comparison::Evidence;
 use super::matching::Matching;
@@ -60,7 +60,7 @@ struct Proof<'a> {
 
 impl<'a> Proof<'a> {
     fn new(matching: &Matching<'_, 'a>) -> Self {
-        let mut proven: HashMap<_, usize> = HashMap::new();
+        let mut proven: HashMap<_, usize> = HashMap::default();
         for pair in &matching.pairs {
             let by_content = matches!(
                 pair.evidence,
@@ -103,7 +103,7 @@ impl<'a> Proof<'a> {
 }
 
 fn totals<'a>(side: &Side<'a>) -> HashMap<&'a str, usize> {
-    let mut totals: HashMap<&str, usize> = HashMap::new();
+    let mut totals: HashMap<&str, usize> = HashMap::default();
     for node in side.nodes.iter().filter(|node| node.excluded.is_none()) {
         for ancestor in node.path.into_iter().flat_map(ancestors) {
             *totals.entry(ancestor).or_default() += 1;
@@ -116,7 +116,7 @@ fn by_path<'a>(
     side: &Side<'a>,
     ids: impl Iterator<Item = NodeId>,
 ) -> HashMap<&'a str, Vec<NodeId>> {
-    let mut index: HashMap<&str, Vec<NodeId>> = HashMap::new();
+    let mut index: HashMap<&str, Vec<NodeId>> = HashMap::default();
     for id in ids {
         if let Some(path) = side.node(id).path {
             index.entry(path).or_default().push(id);
@@ -148,7 +148,7 @@ struct Whereabouts<'a>(HashMap<&'a str, Vec<&'a str>>);
 
 impl<'a> Whereabouts<'a> {
     fn new(matching: &Matching<'_, 'a>) -> Self {
-        let mut below: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut below: HashMap<&str, Vec<&str>> = HashMap::default();
         for pair in &matching.pairs {
             let paths = (matching.old.node(pair.old).path, matching.new.node(pair.new).path);
             if let (Some(old), Some(new)) = paths {

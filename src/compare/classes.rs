@@ -5,7 +5,9 @@
 //! classes. Matched resources have a colour of their own each, so that they tell apart what is
 //! around them. The result is the coarsest stable partition, whatever the order of the work.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap as HashMap;
 
 use super::digest::Digest;
 use super::scope::NodeId;
@@ -57,7 +59,7 @@ impl<'s, 'a> Classes<'s, 'a> {
         (new, new_digests): (&'s Side<'a>, &[Digest]),
         is_free: impl Fn(bool, NodeId) -> bool,
     ) -> Self {
-        let mut by_digest: HashMap<&Digest, Colour> = HashMap::new();
+        let mut by_digest: HashMap<&Digest, Colour> = HashMap::default();
         let mut colours = Vec::with_capacity(old_digests.len() + new_digests.len());
         for digest in old_digests.iter().chain(new_digests) {
             let next = Colour::try_from(by_digest.len()).unwrap_or(Colour::MAX);
@@ -66,7 +68,7 @@ impl<'s, 'a> Classes<'s, 'a> {
         let next_colour = Colour::try_from(by_digest.len()).unwrap_or(Colour::MAX);
         let mut this =
             Self { old, new, colours, next_colour, open: BTreeMap::new(), dirty: BTreeSet::new() };
-        let mut members: HashMap<Colour, Vec<Member>> = HashMap::new();
+        let mut members: HashMap<Colour, Vec<Member>> = HashMap::default();
         for id in old.ids().filter(|id| is_free(false, *id)) {
             members.entry(this.colours[id as usize]).or_default().push(id);
         }

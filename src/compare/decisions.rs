@@ -1,6 +1,6 @@
 //! What people decided, and what the comparison may not touch.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::fmt;
 
 use super::CompareError;
@@ -150,8 +150,8 @@ pub(super) fn resolve(
     pairs: &[DecidedPair],
 ) -> Result<Vec<(NodeId, NodeId, String)>, CompareError> {
     let mut resolved: Vec<(NodeId, NodeId, String)> = Vec::new();
-    let mut sources: HashMap<NodeId, &DecidedPair> = HashMap::new();
-    let mut destinations: HashMap<NodeId, &DecidedPair> = HashMap::new();
+    let mut sources: HashMap<NodeId, &DecidedPair> = HashMap::default();
+    let mut destinations: HashMap<NodeId, &DecidedPair> = HashMap::default();
     for pair in pairs {
         let source = old.find_one(&pair.source, &pair.origin, true)?;
         let destination = new.find_one(&pair.destination, &pair.origin, false)?;

@@ -29,7 +29,7 @@ impl View<'_, '_> {
 
 /// Finds names, and says whether a new name follows from an old one.
 pub(super) struct Names<'s> {
-    pub(super) finder: &'s Finder,
+    pub(super) finder: &'s Finder<'s>,
     pub(super) follows: &'s dyn Fn(&Token, &Token) -> bool,
 }
 
@@ -48,9 +48,7 @@ impl Differ<'_, '_> {
         new: NodeId,
     ) -> Result<Vec<Difference>, CompareError> {
         let (was, is) = (self.old.side.node(old), self.new.side.node(new));
-        if self.old.side.combine(old, &was.skeleton, self.old.digests)
-            == self.new.side.combine(new, &is.skeleton, self.new.digests)
-        {
+        if same_content(&self.old, &self.new, old, new) {
             return Ok(Vec::new());
         }
         let nested = self.old.side.scope.nested(was.stack, was.logical_id).is_some()
@@ -189,6 +187,34 @@ impl Differ<'_, '_> {
         found.push(difference("Condition", pair.0, pair.1, false));
         Ok(())
     }
+}
+
+/// Whether two resources have the same content, references by what they point at.
+pub(super) fn same_content(
+    old: &View<'_, '_>,
+    new: &View<'_, '_>,
+    old_id: NodeId,
+    new_id: NodeId,
+) -> bool {
+    let (was, is) = (old.side.node(old_id), new.side.node(new_id));
+    let of = |view: &View<'_, '_>, target: NodeId| view.digests[target as usize];
+    let same_set = |left: &[NodeId], right: &[NodeId]| {
+        let mut left: Vec<Digest> = left.iter().map(|id| of(old, *id)).collect();
+        let mut right: Vec<Digest> = right.iter().map(|id| of(new, *id)).collect();
+        left.sort_unstable();
+        right.sort_unstable();
+        left == right
+    };
+    was.skeleton.hash == is.skeleton.hash
+        && was.skeleton.slots.len() == is.skeleton.slots.len()
+        && was
+            .skeleton
+            .slots
+            .iter()
+            .zip(&is.skeleton.slots)
+            .all(|(was, is)| of(old, was.target) == of(new, is.target))
+        && same_set(&was.skeleton.depends_on, &is.skeleton.depends_on)
+        && same_set(&was.children, &is.children)
 }
 
 fn difference(path: &str, old: Option<&Value>, new: Option<&Value>, name_only: bool) -> Difference {

@@ -5,7 +5,9 @@
 //! constructs: by the pair's own for names that cannot be coincidence (its whole path, its unique
 //! id, its address), by other pairs for everything else.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashSet as HashSet;
 
 use super::CompareError;
 use super::digest::Digest;
@@ -26,20 +28,19 @@ pub(super) enum Strength {
 }
 
 /// Both sides in a loose reading. What is matched already is not read again.
-pub(super) struct Loose {
-    finder: Finder,
+pub(super) struct Loose<'a> {
+    finder: Finder<'a>,
     old: Vec<Option<Skeleton>>,
     new: Vec<Option<Skeleton>>,
 }
 
-impl Loose {
-    /// Reads what is not matched yet. `None` if no name could explain anything.
+impl<'a> Loose<'a> {
+    /// Reads what is not matched yet.
     pub(super) fn read(
-        matching: &Matching<'_, '_>,
+        matching: &Matching<'_, 'a>,
         strength: Strength,
-    ) -> Result<Option<Self>, CompareError> {
+    ) -> Result<Self, CompareError> {
         let finder = finder(matching, strength);
-        let Some(finder) = finder else { return Ok(None) };
         let walk = |side: &Side<'_>, pair: &[Option<usize>]| {
             let mut walker = Walker::new(&side.scope, Reading::Loose(&finder));
             side.ids()
@@ -57,7 +58,7 @@ impl Loose {
         };
         let old = walk(matching.old, &matching.old_pair)?;
         let new = walk(matching.new, &matching.new_pair)?;
-        Ok(Some(Self { finder, old, new }))
+        Ok(Self { finder, old, new })
     }
 
     /// Returns the weak digests of both sides.
@@ -147,53 +148,104 @@ fn follows(matching: &Matching<'_, '_>, own: &Own<'_>, form: Form, old: &str, ne
 }
 
 /// Makes the finder for the names of everything that is not known to have stayed.
-fn finder(matching: &Matching<'_, '_>, strength: Strength) -> Option<Finder> {
-    let mut known: BTreeSet<KnownConstruct<'_>> = BTreeSet::new();
-    let mut ids: [HashSet<&str>; 2] = [HashSet::new(), HashSet::new()];
-    let sides = [(matching.old, &matching.old_pair), (matching.new, &matching.new_pair)];
-    for (at, (side, pair)) in sides.into_iter().enumerate() {
-        let mut around = HashSet::new();
-        let mut around_unmoved = HashSet::new();
+fn finder<'a>(matching: &Matching<'_, 'a>, strength: Strength) -> Finder<'a> {
+    let mut known = Vec::new();
+    let mut seen = HashSet::default();
+    let old = Surroundings::new(matching, false);
+    let new = Surroundings::new(matching, true);
+    for surroundings in [&old, &new] {
+        for construct in surroundings.known() {
+            if seen.insert(construct.path) {
+                known.push(construct);
+            }
+        }
+    }
+    let ids = match strength {
+        Strength::Names => HashSet::default(),
+        Strength::Ids => {
+            let mut ids = old.ids_missing_in(matching.new);
+            ids.extend(new.ids_missing_in(matching.old));
+            ids
+        }
+    };
+    Finder::new(known, &renamed_stacks(matching), &ids)
+}
+
+/// The constructs of one side around resources that moved or are not matched yet.
+struct Surroundings<'s, 'a> {
+    side: &'s Side<'a>,
+    around: HashSet<&'a str>,
+    around_unmoved: HashSet<&'a str>,
+}
+
+impl<'s, 'a> Surroundings<'s, 'a> {
+    fn new(matching: &Matching<'s, 'a>, is_new: bool) -> Self {
+        let (side, pair) = if is_new {
+            (matching.new, &matching.new_pair)
+        } else {
+            (matching.old, &matching.old_pair)
+        };
+        let mut around = HashSet::default();
+        let mut around_unmoved = HashSet::default();
         for id in side.ids() {
-            let node = side.node(id);
-            let Some(path) = node.path else { continue };
+            let Some(path) = side.node(id).path else { continue };
             let stayed = pair[id as usize].is_some_and(|pair| {
                 let pair = &matching.pairs[pair];
-                matching.old.node(pair.old).path == matching.new.node(pair.new).path
+                pair.evidence.is_none()
+                    || matching.old.node(pair.old).path == matching.new.node(pair.new).path
             });
-            if strength == Strength::Ids {
-                ids[at].extend(path.split('/'));
-            }
             let set = if stayed { &mut around_unmoved } else { &mut around };
             for ancestor in ancestors(path) {
-                let is_new = set.insert(ancestor);
-                if !stayed && is_new {
-                    known.insert(construct(side, node.stack, ancestor));
-                } else if !is_new {
+                if !set.insert(ancestor) {
                     break;
                 }
             }
         }
-        for (stack, scope) in side.scope.stacks.iter().enumerate() {
+        Self { side, around, around_unmoved }
+    }
+
+    /// Returns the constructs, those without resources too.
+    fn known(&self) -> Vec<KnownConstruct<'a>> {
+        let mut known = Vec::new();
+        let mut seen = HashSet::default();
+        for node in &self.side.nodes {
+            let Some(path) = node.path.filter(|path| self.around.contains(path)) else { continue };
+            for ancestor in ancestors(path) {
+                if !seen.insert(ancestor) {
+                    break;
+                }
+                known.push(construct(self.side, node.stack, ancestor));
+            }
+        }
+        for (stack, scope) in self.side.scope.stacks.iter().enumerate() {
             for path in &scope.stack.constructs {
                 let path = path.as_str();
-                if strength == Strength::Ids {
-                    ids[at].extend(path.split('/'));
-                }
-                let is_around = |path: &str| around.contains(path);
-                let nearest =
-                    ancestors(path).find(|path| is_around(path) || around_unmoved.contains(path));
-                if nearest.is_some_and(is_around) {
-                    known.insert(construct(side, stack, path));
+                let nearest = ancestors(path)
+                    .find(|path| self.around.contains(path) || self.around_unmoved.contains(path));
+                let is_around = nearest.is_some_and(|path| self.around.contains(path));
+                if is_around && seen.insert(path) {
+                    known.push(construct(self.side, stack, path));
                 }
             }
         }
+        known
     }
-    let one_sided = ids[0].symmetric_difference(&ids[1]).copied().collect();
-    let stack_names = renamed_stacks(matching);
-    let known: Vec<_> = known.into_iter().collect();
-    (!known.is_empty() || strength == Strength::Names)
-        .then(|| Finder::new(&known, &stack_names, &one_sided))
+
+    /// Returns the bare ids of these constructs that no construct of the other side has.
+    fn ids_missing_in(&self, other: &Side<'a>) -> HashSet<&'a str> {
+        let mut ids: HashSet<&str> = HashSet::default();
+        for construct in self.known() {
+            ids.extend(construct.path.rsplit('/').next());
+        }
+        let resources = other.nodes.iter().filter_map(|node| node.path);
+        let constructs = other.scope.stacks.iter().flat_map(|scope| &scope.stack.constructs);
+        for path in resources.chain(constructs.map(crate::model::ConstructPath::as_str)) {
+            for id in path.split('/') {
+                ids.remove(id);
+            }
+        }
+        ids
+    }
 }
 
 fn construct<'a>(side: &Side<'a>, stack: usize, path: &'a str) -> KnownConstruct<'a> {
@@ -205,25 +257,28 @@ fn construct<'a>(side: &Side<'a>, stack: usize, path: &'a str) -> KnownConstruct
 }
 
 /// Returns the names of stacks that exist on one side only, with the paths of their constructs.
-fn renamed_stacks(matching: &Matching<'_, '_>) -> Vec<(String, String)> {
-    let names = |side: &Side<'_>| -> BTreeSet<(String, String)> {
-        let mut names = BTreeSet::new();
-        for (at, scope) in side.scope.stacks.iter().enumerate() {
-            let first = side.nodes.iter().find(|node| node.stack == at && node.path.is_some());
-            let path = match first.and_then(|node| node.path) {
-                Some(path) => {
-                    let own = path.split('/').take(side.stack_components[at]);
-                    own.collect::<Vec<_>>().join("/")
-                }
-                None => scope.stack.name.to_string(),
-            };
-            if scope.stack.parent.is_none() {
-                names.insert((scope.stack.name.to_string(), path));
-            }
+fn renamed_stacks<'a>(matching: &Matching<'_, 'a>) -> Vec<(&'a str, &'a str)> {
+    let names = |side: &Side<'a>| -> BTreeSet<(&'a str, &'a str)> {
+        let mut paths = vec![None; side.scope.stacks.len()];
+        for node in &side.nodes {
+            paths[node.stack] = paths[node.stack].or(node.path);
         }
-        names
+        let stacks = side.scope.stacks.iter().zip(paths).zip(&side.stack_components);
+        stacks
+            .filter(|((scope, _), _)| scope.stack.parent.is_none())
+            .map(|((scope, path), components)| {
+                let name = scope.stack.name.as_str();
+                (name, path.map_or(name, |path| prefix(path, *components)))
+            })
+            .collect()
     };
-    names(matching.old).symmetric_difference(&names(matching.new)).cloned().collect()
+    names(matching.old).symmetric_difference(&names(matching.new)).copied().collect()
+}
+
+/// Returns the first components of a path.
+fn prefix(path: &str, components: usize) -> &str {
+    let end = path.match_indices('/').nth(components.saturating_sub(1));
+    end.map_or(path, |(end, _)| &path[..end])
 }
 
 /// Whether the renaming that all pairs define explains a name.
@@ -231,9 +286,9 @@ pub(super) fn explained_by_others(matching: &Matching<'_, '_>, was: &Token, is: 
     explains(matching, &Own { old: "", new: "" }, was, is, &|_, _| false)
 }
 
-impl Loose {
+impl<'a> Loose<'a> {
     /// Returns the finder of names.
-    pub(super) fn finder(&self) -> &Finder {
+    pub(super) fn finder(&self) -> &Finder<'a> {
         &self.finder
     }
 }

@@ -4,7 +4,7 @@
 //! fixed point: what refers to it is compared by who it is, not by what it contains, so that one
 //! changed property does not hide the moves of everything that refers to it.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::classes::{Class, Classes};
 use super::comparison::Evidence;
@@ -107,7 +107,8 @@ impl<'s, 'a> Matching<'s, 'a> {
         self.new.ids().filter(|id| self.is_free(true, *id))
     }
 
-    fn has_candidates(&self) -> bool {
+    /// Whether there are resources of one type on both sides that may still be matched.
+    pub(super) fn has_candidates(&self) -> bool {
         let kinds: HashSet<&str> = self.free_old().map(|id| self.old.node(id).kind).collect();
         !kinds.is_empty() && self.free_new().any(|id| kinds.contains(self.new.node(id).kind))
     }
@@ -116,7 +117,9 @@ impl<'s, 'a> Matching<'s, 'a> {
         let number = self.pairs.len();
         self.old_pair[old as usize] = Some(number);
         self.new_pair[new as usize] = Some(number);
-        if let (Some(old), Some(new)) = (self.old.node(old).path, self.new.node(new).path) {
+        if let (Some(old), Some(new)) = (self.old.node(old).path, self.new.node(new).path)
+            && old != new
+        {
             self.renaming.learn(old, new);
         }
         self.pairs.push(Pair { old, new, evidence, by_names });
@@ -152,11 +155,11 @@ impl<'s, 'a> Matching<'s, 'a> {
         }
         let fixed_old: HashSet<NodeId> = in_place.iter().map(|(old, _)| *old).collect();
         let fixed_new: HashSet<NodeId> = in_place.iter().map(|(_, new)| *new).collect();
-        let mut old_pool: HashMap<Digest, usize> = HashMap::new();
+        let mut old_pool: HashMap<Digest, usize> = HashMap::default();
         for id in self.free_old().filter(|id| !fixed_old.contains(id)) {
             *old_pool.entry(old_digests[id as usize]).or_default() += 1;
         }
-        let mut new_pool: HashMap<Digest, usize> = HashMap::new();
+        let mut new_pool: HashMap<Digest, usize> = HashMap::default();
         for id in self.free_new().filter(|id| !fixed_new.contains(id)) {
             *new_pool.entry(new_digests[id as usize]).or_default() += 1;
         }
@@ -192,13 +195,13 @@ impl<'s, 'a> Matching<'s, 'a> {
     /// Equal literal values of all properties that make up the physical ID: certain even when
     /// other properties changed.
     fn by_physical_id(&mut self) {
-        let mut sources: HashMap<(&str, Vec<&str>), Vec<NodeId>> = HashMap::new();
+        let mut sources: HashMap<(&str, Vec<&str>), Vec<NodeId>> = HashMap::default();
         for id in self.free_old() {
             if let Some((_, values)) = physical_id(self.old, id) {
                 sources.entry((self.old.node(id).kind, values)).or_default().push(id);
             }
         }
-        let mut found: HashMap<NodeId, Vec<(NodeId, Vec<&str>)>> = HashMap::new();
+        let mut found: HashMap<NodeId, Vec<(NodeId, Vec<&str>)>> = HashMap::default();
         for id in self.free_new() {
             let Some((properties, values)) = physical_id(self.new, id) else { continue };
             if let Some([source]) =
@@ -223,6 +226,9 @@ impl<'s, 'a> Matching<'s, 'a> {
         while at < self.pairs.len() {
             let Pair { old, new, .. } = self.pairs[at];
             at += 1;
+            if self.old.node(old).children.is_empty() {
+                continue;
+            }
             let now: HashMap<(&str, &str), NodeId> = self
                 .new
                 .node(new)
@@ -245,10 +251,7 @@ impl<'s, 'a> Matching<'s, 'a> {
     /// that what differs follows from the renaming.
     fn by_content(&mut self, strength: Option<Strength>) -> Result<bool, CompareError> {
         let loose = match strength {
-            Some(strength) => match Loose::read(self, strength)? {
-                Some(loose) => Some(loose),
-                None => return Ok(false),
-            },
+            Some(strength) => Some(Loose::read(self, strength)?),
             None => None,
         };
         let (old_digests, new_digests) = match &loose {
@@ -274,7 +277,7 @@ impl<'s, 'a> Matching<'s, 'a> {
                 [paths::by_renaming, paths::by_logical_id, paths::by_relative_path];
             let mut accepted = 0;
             for step in steps {
-                let mut seen = HashSet::new();
+                let mut seen = HashSet::default();
                 let proposals: Vec<_> = open
                     .iter()
                     .filter(|class| class.has_both())
@@ -305,7 +308,7 @@ impl<'s, 'a> Matching<'s, 'a> {
     fn accept(
         &mut self,
         classes: &mut Classes<'s, 'a>,
-        loose: Option<&Loose>,
+        loose: Option<&Loose<'_>>,
         mut proposals: Vec<(NodeId, NodeId, Evidence)>,
     ) -> usize {
         proposals.retain(|(old, new, _)| self.is_free(false, *old) && self.is_free(true, *new));

@@ -1,6 +1,6 @@
 //! Puts the answer together.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::ambiguity::{open_classes, questions};
 use super::classes::Class;
@@ -8,7 +8,7 @@ use super::comparison::{
     Change, Comparison, Difference, Mapping, Place, Problem, Similar, Unpaired,
 };
 use super::decisions::Decisions;
-use super::difference::{Differ, Names, View};
+use super::difference::{Differ, Names, View, same_content};
 use super::digest::Digest;
 use super::loose::{Loose, Strength};
 use super::matching::{Matching, Pair};
@@ -33,7 +33,11 @@ pub(super) fn comparison(
     decisions: &Decisions,
 ) -> Result<Comparison, CompareError> {
     let digests = matching.digests();
-    let loose = Loose::read(matching, Strength::Ids)?;
+    let loose = if is_settled(matching, &digests) {
+        None
+    } else {
+        Some(Loose::read(matching, Strength::Ids)?)
+    };
     let follows = |was: &_, is: &_| super::loose::explained_by_others(matching, was, is);
     let differ = Differ {
         old: View { side: matching.old, digests: &digests.0 },
@@ -90,6 +94,14 @@ pub(super) fn comparison(
     Ok(comparison)
 }
 
+/// Whether nothing is left that a name could explain.
+fn is_settled(matching: &Matching<'_, '_>, (old, new): &(Vec<Digest>, Vec<Digest>)) -> bool {
+    let views =
+        (View { side: matching.old, digests: old }, View { side: matching.new, digests: new });
+    !matching.has_candidates()
+        && matching.pairs.iter().all(|pair| same_content(&views.0, &views.1, pair.old, pair.new))
+}
+
 /// Returns the evidence of a pair whose place has changed. What is in a nested stack that was
 /// mapped has not moved as long as it has its logical ID.
 fn moved(matching: &Matching<'_, '_>, pair: &Pair) -> Option<Evidence> {
@@ -135,7 +147,7 @@ fn mapping(
 /// Returns, for moved resources that were matched by nothing but content, those of equal
 /// content that stayed where they are: at most ten, they are only named.
 fn identical_stayed(matching: &Matching<'_, '_>) -> HashMap<NodeId, Vec<NodeId>> {
-    let mut stayed = HashMap::new();
+    let mut stayed = HashMap::default();
     let moved: Vec<&Pair> = matching
         .pairs
         .iter()
@@ -146,7 +158,7 @@ fn identical_stayed(matching: &Matching<'_, '_>) -> HashMap<NodeId, Vec<NodeId>>
     }
     let unmatched = vec![None; matching.new.nodes.len()];
     let digests = matching.new.digests(|id| Some(&matching.new.node(id).skeleton), &unmatched);
-    let mut unmoved: HashMap<&Digest, Vec<NodeId>> = HashMap::new();
+    let mut unmoved: HashMap<&Digest, Vec<NodeId>> = HashMap::default();
     for pair in matching.pairs.iter().filter(|pair| pair.evidence.is_none()) {
         let same = unmoved.entry(&digests[pair.new as usize]).or_default();
         if same.len() < 10 {

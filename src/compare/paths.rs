@@ -1,6 +1,6 @@
 //! What the paths of constructs say about resources of equal content.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::classes::Class;
 use super::comparison::Evidence;
@@ -54,7 +54,7 @@ fn path_evidence(matching: &Matching<'_, '_>, old: NodeId, new: NodeId) -> Evide
 }
 
 fn by_path<'a>(side: &Side<'a>, ids: &[NodeId]) -> HashMap<&'a str, Vec<NodeId>> {
-    let mut index: HashMap<&str, Vec<NodeId>> = HashMap::new();
+    let mut index: HashMap<&str, Vec<NodeId>> = HashMap::default();
     for &id in ids {
         if let Some(path) = side.node(id).path {
             index.entry(path).or_default().push(id);
@@ -140,7 +140,7 @@ fn unique_pairs(
     old: impl Iterator<Item = (String, NodeId)>,
     new: impl Iterator<Item = (String, NodeId)>,
 ) -> Vec<(NodeId, NodeId)> {
-    let mut keys: HashMap<String, (Vec<NodeId>, Vec<NodeId>)> = HashMap::new();
+    let mut keys: HashMap<String, (Vec<NodeId>, Vec<NodeId>)> = HashMap::default();
     for (key, id) in old {
         keys.entry(key).or_default().0.push(id);
     }

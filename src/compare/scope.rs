@@ -1,7 +1,7 @@
 //! What the names in templates stand for: the stacks of one side with everything that can be
 //! referred to.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use crate::model::{Environment, Object, Stack, Text, Value};
 use crate::template::{Intrinsic, Segment, parse_sub};
@@ -65,7 +65,7 @@ impl<'a> Scope<'a> {
                 mappings: stack.template.section("Mappings"),
                 outputs: stack.template.section("Outputs"),
                 parent: None,
-                nested: HashMap::new(),
+                nested: HashMap::default(),
             })
             .collect();
         for (at, stack) in stacks.iter().enumerate() {
@@ -78,13 +78,13 @@ impl<'a> Scope<'a> {
             scopes[at].parent = Some((parent, passed));
             scopes[parent].nested.insert(location.logical_id.as_str(), at);
         }
-        let mut scope = Self { stacks: scopes, environment, by_name, exports: HashMap::new() };
+        let mut scope = Self { stacks: scopes, environment, by_name, exports: HashMap::default() };
         scope.index_exports();
         scope
     }
 
     fn index_exports(&mut self) {
-        let mut exports = HashMap::new();
+        let mut exports = HashMap::default();
         for (at, stack) in self.stacks.iter().enumerate() {
             for (_, output) in stack.outputs.into_iter().flat_map(Object::iter) {
                 let Some(name) = output.get("Export").and_then(|export| export.get("Name")) else {

@@ -1,6 +1,6 @@
 //! One side of the comparison as a graph: resources, what they refer to, who refers to them.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::CompareError;
 use super::digest::{Digest, combine, identity};
@@ -63,7 +63,7 @@ impl<'a> Side<'a> {
                 .filter(|(_, body)| kind_of(body) != CDK_METADATA)
                 .collect();
             own.sort_unstable_by_key(|(id, _)| *id);
-            let mut index = HashMap::with_capacity(own.len());
+            let mut index = HashMap::with_capacity_and_hasher(own.len(), Default::default());
             for (id, body) in own {
                 index.insert(id.as_str(), number(listed.len()));
                 listed.push((at, id, body));

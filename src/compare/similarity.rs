@@ -1,6 +1,6 @@
 //! How alike two bodies are.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::digest::Digest;
@@ -113,7 +113,7 @@ pub(super) struct Neighbours<'f> {
 impl<'f> Neighbours<'f> {
     /// Indexes the candidates: number, type and features.
     pub(super) fn new(candidates: &'f [(NodeId, &'f str, Features)]) -> Self {
-        let mut holders: HashMap<(&str, u64), Vec<usize>> = HashMap::new();
+        let mut holders: HashMap<(&str, u64), Vec<usize>> = HashMap::default();
         for (at, (_, kind, features)) in candidates.iter().enumerate() {
             let mut last = None;
             for feature in features {
@@ -136,7 +136,7 @@ impl<'f> Neighbours<'f> {
         features: &Features,
         count: usize,
     ) -> Vec<(NodeId, f64)> {
-        let mut shared: HashMap<usize, usize> = HashMap::new();
+        let mut shared: HashMap<usize, usize> = HashMap::default();
         for feature in features {
             let Some(holders) = self.holders.get(&(kind, *feature)) else { continue };
             if holders.len() > MOST_HOLDERS {

@@ -45,7 +45,7 @@ pub(super) struct Skeleton {
 #[derive(Clone, Copy)]
 pub(super) enum Reading<'n> {
     Exact,
-    Loose(&'n Finder),
+    Loose(&'n Finder<'n>),
 }
 
 /// A walk under way.

@@ -1,12 +1,13 @@
 //! Finds the names of known constructs in texts.
 
-use std::collections::{HashMap, HashSet};
+use std::cell::OnceCell;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::generate::{
     HASH_DIGITS, address, human_part, path_hash, short_address, split_in_middle, visible,
 };
+use super::words::Words;
 
 /// Lengths to which the framework cuts unique names.
 const COMMON_LIMITS: [usize; 12] = [32, 48, 50, 60, 63, 64, 80, 100, 128, 140, 255, 256];
@@ -66,13 +67,16 @@ pub(in crate::compare) enum Start {
     BelowStack,
 }
 
+/// How a name is made, and the path of the construct of which it is made.
+pub(in crate::compare) type Reading = (Form, String);
+
 /// A name that was found in a text.
 #[derive(Clone, Debug)]
 pub(in crate::compare) struct Token {
     /// As it is written.
     pub(in crate::compare) text: String,
     /// How it is made, and of which constructs it may be.
-    pub(in crate::compare) readings: Vec<(Form, String)>,
+    pub(in crate::compare) readings: Vec<Reading>,
 }
 
 /// Where a name was found.
@@ -80,116 +84,108 @@ struct Hit {
     start: usize,
     end: usize,
     mask: char,
-    readings: Vec<(Form, String)>,
+    readings: Vec<Reading>,
 }
 
-#[derive(Clone, Copy)]
-enum Hashed {
-    Unique(u32, Start),
-    Address(u32),
-}
-
-struct OwnedConstruct {
-    path: String,
-    stack_components: usize,
-    stack_name: String,
-}
+/// Constructs by a number that their names end in, and where the components start.
+type ByHash = HashMap<u32, Vec<(u32, Start)>>;
 
 /// Finds names in texts.
-pub(in crate::compare) struct Finder {
-    constructs: Vec<OwnedConstruct>,
-    hashed: HashMap<u32, Vec<Hashed>>,
-    humans: HashMap<String, Vec<(u32, Start)>>,
-    words: Option<AhoCorasick>,
-    readings: Vec<Vec<(Form, String)>>,
-    whole_paths: HashSet<String>,
+pub(in crate::compare) struct Finder<'a> {
+    constructs: Vec<KnownConstruct<'a>>,
+    unique: ByHash,
+    words: Words<'a>,
+    /// Made when the first text asks for it: few do.
+    addresses: OnceCell<HashMap<u32, Vec<u32>>>,
+    /// Readable parts of unique ids; made when the first text asks for it.
+    humans: OnceCell<HashMap<String, Vec<(u32, Start)>>>,
 }
 
-impl OwnedConstruct {
+impl<'a> KnownConstruct<'a> {
     /// Returns the components from `start` on, without `Default`.
-    fn components(&self, start: Start) -> Vec<&str> {
-        let all: Vec<&str> = self.path.split('/').collect();
-        let below = self.stack_components.min(all.len());
-        match start {
-            Start::Root => visible(&all),
-            Start::BelowStack => visible(&all[below..]),
-            Start::StackName => {
-                let mut components = vec![self.stack_name.as_str()];
-                components.extend(visible(&all[below..]));
-                components
-            }
+    fn components(&self, start: Start) -> Vec<&'a str> {
+        let below = match start {
+            Start::Root => 0,
+            Start::BelowStack | Start::StackName => self.stack_components,
+        };
+        let named = (start == Start::StackName).then_some(self.stack_name);
+        named.into_iter().chain(visible(self.path.split('/').skip(below))).collect()
+    }
+
+    /// Returns the path below the stack, if there is any.
+    fn below_stack(&self) -> Option<&'a str> {
+        let mut rest = self.path;
+        for _ in 0..self.stack_components {
+            rest = rest.split_once('/')?.1;
         }
+        Some(rest)
     }
 
     fn starts(&self) -> impl Iterator<Item = Start> {
         let stack_path_is_name =
-            self.path.split('/').take(self.stack_components).eq([self.stack_name.as_str()]);
+            self.path.split('/').take(self.stack_components).eq([self.stack_name]);
         [Start::Root, Start::BelowStack, Start::StackName]
             .into_iter()
             .filter(move |start| *start != Start::StackName || !stack_path_is_name)
     }
 }
 
-impl Finder {
+impl<'a> Finder<'a> {
     /// Makes a finder for the names of these constructs, of these stacks (name and path of the
     /// stack's construct), and, if asked for, of these bare ids.
     pub(in crate::compare) fn new(
-        constructs: &[KnownConstruct<'_>],
-        stack_names: &[(String, String)],
+        constructs: Vec<KnownConstruct<'a>>,
+        stack_names: &[(&'a str, &'a str)],
         ids: &HashSet<&str>,
     ) -> Self {
-        let constructs: Vec<_> = constructs
-            .iter()
-            .map(|known| OwnedConstruct {
-                path: known.path.to_owned(),
-                stack_components: known.stack_components,
-                stack_name: known.stack_name.to_owned(),
-            })
-            .collect();
-        let mut hashed: HashMap<u32, Vec<Hashed>> = HashMap::new();
-        let mut humans: HashMap<String, Vec<(u32, Start)>> = HashMap::new();
-        let mut words: HashMap<String, Vec<(Form, String)>> = HashMap::new();
+        let mut unique = ByHash::default();
+        let mut words = Words::default();
         for (at, construct) in (0u32..).zip(&constructs) {
             for start in construct.starts() {
                 let components = construct.components(start);
-                if components.is_empty() {
-                    continue;
-                }
                 if components.len() > 1 {
-                    let hash = path_hash(&components);
-                    hashed.entry(hash).or_default().push(Hashed::Unique(at, start));
+                    unique.entry(path_hash(&components)).or_default().push((at, start));
                 }
-                humans.entry(human_part(&components, "", "")).or_default().push((at, start));
             }
-            let all: Vec<&str> = construct.path.split('/').collect();
-            hashed.entry(short_address(&all)).or_default().push(Hashed::Address(at));
-            let mut word = |text: String, form| {
-                words.entry(text).or_default().push((form, construct.path.clone()));
-            };
-            if all.len() > 1 {
-                word(construct.path.clone(), Form::Path { whole: true });
+            if construct.path.contains('/') {
+                words.add(construct.path, (Form::Path { whole: true }, construct.path));
             }
-            if all.len() > construct.stack_components + 1 {
-                word(all[construct.stack_components..].join("/"), Form::Path { whole: false });
+            let Some(below) = construct.below_stack() else { continue };
+            if below.contains('/') {
+                words.add(below, (Form::Path { whole: false }, construct.path));
             }
-            let id = all[all.len() - 1];
-            if all.len() > construct.stack_components && ids.contains(id) {
-                word(id.to_owned(), Form::Id);
+            let id = below.rsplit('/').next().unwrap_or(below);
+            if ids.contains(id) {
+                words.add(id, (Form::Id, construct.path));
             }
         }
         for (name, path) in stack_names {
-            words.entry(name.clone()).or_default().push((Form::StackName, path.clone()));
+            words.add(name, (Form::StackName, path));
         }
-        let mut words: Vec<_> = words.into_iter().collect();
-        words.sort_unstable_by(|left, right| left.0.cmp(&right.0));
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(words.iter().map(|(word, _)| word))
-            .ok()
-            .filter(|_| !words.is_empty());
-        let whole_paths = words.iter().map(|(word, _)| word.clone()).collect();
-        let readings = words.into_iter().map(|(_, readings)| readings).collect();
-        Self { constructs, hashed, humans, words: automaton, readings, whole_paths }
+        Self { constructs, unique, words, addresses: OnceCell::new(), humans: OnceCell::new() }
+    }
+
+    fn addresses(&self) -> &HashMap<u32, Vec<u32>> {
+        self.addresses.get_or_init(|| {
+            let mut addresses: HashMap<u32, Vec<u32>> = HashMap::default();
+            for (at, construct) in (0u32..).zip(&self.constructs) {
+                addresses.entry(short_address(construct.path)).or_default().push(at);
+            }
+            addresses
+        })
+    }
+
+    fn humans(&self) -> &HashMap<String, Vec<(u32, Start)>> {
+        self.humans.get_or_init(|| {
+            let mut humans: HashMap<String, Vec<(u32, Start)>> = HashMap::default();
+            for (at, construct) in (0u32..).zip(&self.constructs) {
+                for start in construct.starts() {
+                    let human = human_part(&construct.components(start), "", "");
+                    humans.entry(human).or_default().push((at, start));
+                }
+            }
+            humans
+        })
     }
 
     /// Returns the text with every name replaced by a mark for its form, and adds the names to
@@ -218,47 +214,20 @@ impl Finder {
 
     fn hits(&self, text: &str) -> Vec<Hit> {
         let mut hits = self.hashed_hits(text);
-        if let Some(words) = &self.words {
-            let taken: Vec<(usize, usize)> = hits.iter().map(|hit| (hit.start, hit.end)).collect();
-            for found in words.find_iter(text) {
-                if taken.iter().any(|(start, end)| found.start() < *end && *start < found.end()) {
-                    continue;
-                }
-                hits.extend(self.word_hit(
-                    text,
-                    found.start(),
-                    found.end(),
-                    found.pattern().as_usize(),
-                ));
-            }
-            hits.sort_unstable_by_key(|hit| hit.start);
+        let words = self.words.find(text);
+        if words.is_empty() {
+            return hits;
         }
+        let taken: Vec<(usize, usize)> = hits.iter().map(|hit| (hit.start, hit.end)).collect();
+        for (start, end, readings) in words {
+            if taken.iter().all(|(from, to)| end <= *from || *to <= start) {
+                let readings: Vec<Reading> =
+                    readings.iter().map(|(form, path)| (*form, (*path).to_owned())).collect();
+                hits.push(Hit { start, end, mask: mask_of(&readings), readings });
+            }
+        }
+        hits.sort_unstable_by_key(|hit| hit.start);
         hits
-    }
-
-    /// A path or another whole word. If a longer word was found than the text has, its parent
-    /// may still be meant: in `App/Web/Sg2` there is no `App/Web/Sg`, but `App/Web`.
-    fn word_hit(&self, text: &str, start: usize, end: usize, pattern: usize) -> Option<Hit> {
-        let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-        if inside(text[..start].chars().next_back()) {
-            return None;
-        }
-        if !inside(text[end..].chars().next()) {
-            let readings = self.readings[pattern].clone();
-            let mask = mask_of(&readings);
-            return Some(Hit { start, end, mask, readings });
-        }
-        let mut word = &text[start..end];
-        while let Some((parent, _)) = word.rsplit_once('/') {
-            word = parent;
-            if self.whole_paths.contains(word) {
-                let found = self.words.as_ref()?.find(word)?;
-                let readings = self.readings[found.pattern().as_usize()].clone();
-                let mask = mask_of(&readings);
-                return Some(Hit { start, end: start + word.len(), mask, readings });
-            }
-        }
-        None
     }
 
     /// Names that end in eight hexadecimal digits.
@@ -271,12 +240,10 @@ impl Finder {
             if run < HASH_DIGITS {
                 continue;
             }
-            let digits = &text[at + 1 - HASH_DIGITS..=at];
-            let Ok(hash) = u32::from_str_radix(digits, 16) else { continue };
-            let hit = match self.hashed.get(&hash) {
-                Some(candidates) => self.known_hit(text, at + 1, candidates),
-                None => self.unknown_hit(text, at + 1, hash),
-            };
+            let ends_run = !bytes.get(at + 1).is_some_and(u8::is_ascii_hexdigit);
+            let hit = self
+                .unique_hit(text, at + 1)
+                .or_else(|| self.address_hit(text, at + 1, run == HASH_DIGITS && ends_run));
             // A name may contain another one: ids of constructs do.
             let Some(hit) = hit else { continue };
             if hits.last().is_some_and(|last| last.start < hit.start && hit.start < last.end) {
@@ -290,36 +257,26 @@ impl Finder {
         hits
     }
 
-    /// The hash is that of known constructs: is the rest of the name theirs as well?
-    fn known_hit(&self, text: &str, end: usize, candidates: &[Hashed]) -> Option<Hit> {
-        let digits = &text[end - HASH_DIGITS..end];
-        let head = &text[..end - HASH_DIGITS];
+    /// Do the eight digits end the unique name of a construct?
+    fn unique_hit(&self, text: &str, end: usize) -> Option<Hit> {
+        let (head, digits) = text[..end].split_at(end - HASH_DIGITS);
+        let hash = u32::from_str_radix(digits, 16).ok()?;
         // Eight digits without a letter belong to names in either case.
         let may_be_upper = !digits.bytes().any(|b| b.is_ascii_lowercase());
         let may_be_lower = !digits.bytes().any(|b| b.is_ascii_uppercase());
-        let mut best: Option<(usize, Vec<(Form, String)>)> = None;
-        for candidate in candidates {
-            let (index, found) = match *candidate {
-                Hashed::Unique(index, start) => {
-                    let components = self.constructs[index as usize].components(start);
-                    let found = [(may_be_upper, false), (may_be_lower, true)]
-                        .into_iter()
-                        .filter(|(possible, _)| *possible)
-                        .find_map(|(_, lower)| unique_form(head, &components, start, lower));
-                    (index, found)
-                }
-                Hashed::Address(index) if may_be_lower => {
-                    let all: Vec<&str> = self.constructs[index as usize].path.split('/').collect();
-                    let whole = address(&all);
-                    let before = &whole[..whole.len() - HASH_DIGITS];
-                    let short = !head.ends_with(before);
-                    let length = if short { 0 } else { before.len() };
-                    (index, Some((length, Form::Address { short })))
-                }
-                Hashed::Address(_) => continue,
-            };
+        let Some(candidates) = self.unique.get(&hash) else {
+            return if may_be_upper { self.unknown_hit(head, end, hash) } else { None };
+        };
+        let mut best: Option<(usize, Vec<Reading>)> = None;
+        for (index, start) in candidates {
+            let construct = &self.constructs[*index as usize];
+            let components = construct.components(*start);
+            let found = [(may_be_upper, false), (may_be_lower, true)]
+                .into_iter()
+                .filter(|(possible, _)| *possible)
+                .find_map(|(_, lower)| unique_form(head, &components, *start, lower));
             let Some((length, form)) = found else { continue };
-            let reading = (form, self.constructs[index as usize].path.clone());
+            let reading = (form, construct.path.to_owned());
             match &mut best {
                 Some((longest, readings)) if *longest == length => readings.push(reading),
                 Some((longest, _)) if *longest > length => {}
@@ -327,14 +284,44 @@ impl Finder {
             }
         }
         let (length, readings) = best?;
-        let mask = mask_of(&readings);
-        Some(Hit { start: end - HASH_DIGITS - length, end, mask, readings })
+        Some(Hit { start: head.len() - length, end, mask: mask_of(&readings), readings })
+    }
+
+    /// Do the digits end an address? A whole one is `c8` and forty digits; the last eight of one
+    /// stand alone.
+    fn address_hit(&self, text: &str, end: usize, alone: bool) -> Option<Hit> {
+        const WHOLE: usize = 42;
+        let whole = end.checked_sub(WHOLE).and_then(|start| text.get(start..end));
+        let whole = whole.filter(|text| text.starts_with("c8"));
+        if !alone && whole.is_none() {
+            return None;
+        }
+        let digits = &text[end - HASH_DIGITS..end];
+        if digits.bytes().any(|b| b.is_ascii_uppercase()) {
+            return None;
+        }
+        let hash = u32::from_str_radix(digits, 16).ok()?;
+        let known = self.addresses().get(&hash)?;
+        let paths = known.iter().map(|at| self.constructs[*at as usize].path);
+        let (length, short): (usize, bool) = match whole {
+            Some(_) => (WHOLE, false),
+            None => (HASH_DIGITS, true),
+        };
+        let readings: Vec<Reading> = paths
+            .filter(|path| whole.is_none_or(|whole| address(path) == whole))
+            .map(|path| (Form::Address { short }, path.to_owned()))
+            .collect();
+        (!readings.is_empty()).then(|| Hit {
+            start: end - length,
+            end,
+            mask: mask_of(&readings),
+            readings,
+        })
     }
 
     /// The hash is of no known construct, but the word may start like a known one: then it is
     /// a construct below it that makes no resources, and the hash proves it.
-    fn unknown_hit(&self, text: &str, end: usize, hash: u32) -> Option<Hit> {
-        let head = &text[..end - HASH_DIGITS];
+    fn unknown_hit(&self, head: &str, end: usize, hash: u32) -> Option<Hit> {
         let word_start = head
             .char_indices()
             .rev()
@@ -343,7 +330,7 @@ impl Finder {
             .map(|(at, _)| at)?;
         let word = &head[word_start..];
         for length in (1..word.len()).rev() {
-            let Some(known) = self.humans.get(&word[..length]) else { continue };
+            let Some(known) = self.humans().get(&word[..length]) else { continue };
             let mut readings = Vec::new();
             for &(index, start) in known {
                 let construct = &self.constructs[index as usize];
@@ -364,7 +351,7 @@ impl Finder {
 }
 
 /// One mark for each kind of name; which form exactly is a matter of the proof.
-fn mask_of(readings: &[(Form, String)]) -> char {
+fn mask_of(readings: &[Reading]) -> char {
     match readings.first().map(|(form, _)| *form) {
         Some(Form::Unique { .. }) => 'U',
         Some(Form::Address { .. }) => 'A',
@@ -427,15 +414,15 @@ fn matching_length(head: &str, human: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn finder(paths: &[&str], ids: &[&str]) -> Finder {
+    fn finder<'a>(paths: &[&'a str], ids: &[&str]) -> Finder<'a> {
         let constructs: Vec<_> = paths
             .iter()
             .map(|path| KnownConstruct { path, stack_components: 1, stack_name: "App" })
             .collect();
-        Finder::new(&constructs, &[], &ids.iter().copied().collect())
+        Finder::new(constructs, &[], &ids.iter().copied().collect())
     }
 
-    fn mask(finder: &Finder, text: &str) -> Option<String> {
+    fn mask(finder: &Finder<'_>, text: &str) -> Option<String> {
         finder.mask(text, &mut Vec::new())
     }
 
@@ -472,7 +459,8 @@ mod tests {
     #[test]
     fn names_cut_in_the_middle_are_found() {
         let long = "VeryLongConstructName".repeat(3);
-        let finder = finder(&[&format!("App/{long}")], &[]);
+        let path = format!("App/{long}");
+        let finder = finder(&[&path], &[]);
         let components = ["App", long.as_str()];
         let human = human_part(&components, "", "");
         let name =
@@ -491,7 +479,7 @@ mod tests {
     #[test]
     fn addresses_are_found_whole_and_short() {
         let finder = finder(&["App/Deploy"], &[]);
-        let whole = address(&["App", "Deploy"]);
+        let whole = address("App/Deploy");
         assert_eq!(mask(&finder, &whole), Some("\u{1}A".into()));
         let tag = format!("aws-cdk:cr-owned:{}", &whole[whole.len() - 8..]);
         assert_eq!(mask(&finder, &tag), Some("aws-cdk:cr-owned:\u{1}A".into()));

@@ -19,8 +19,10 @@ const LONGEST_HUMAN_PART: usize = 240;
 pub(in crate::compare) const HASH_DIGITS: usize = 8;
 
 /// Returns the components that count for unique ids.
-pub(in crate::compare) fn visible<'a>(components: &[&'a str]) -> Vec<&'a str> {
-    components.iter().copied().filter(|component| *component != HIDDEN).collect()
+pub(in crate::compare) fn visible<'a>(
+    components: impl Iterator<Item = &'a str>,
+) -> impl Iterator<Item = &'a str> {
+    components.filter(|component| *component != HIDDEN)
 }
 
 /// Returns the first four bytes of the MD5 of the path, of which the hash of a unique id is the
@@ -36,17 +38,16 @@ pub(in crate::compare) fn path_hash(components: &[&str]) -> u32 {
     first_four(&hasher.finalize())
 }
 
-/// Returns the last four bytes of a construct's address: its last eight digits. `components`
-/// are all ids from below the root.
-pub(in crate::compare) fn short_address(components: &[&str]) -> u32 {
-    let digest = address_digest(components);
+/// Returns the last four bytes of the address of a construct: its last eight digits.
+pub(in crate::compare) fn short_address(path: &str) -> u32 {
+    let digest = address_digest(path);
     u32::from_be_bytes([digest[16], digest[17], digest[18], digest[19]])
 }
 
 /// Returns a construct's address (`node.addr`).
-pub(in crate::compare) fn address(components: &[&str]) -> String {
+pub(in crate::compare) fn address(path: &str) -> String {
     let mut text = String::from("c8");
-    for byte in address_digest(components) {
+    for byte in address_digest(path) {
         // Writing to a string cannot fail.
         let _infallible = write!(text, "{byte:02x}");
     }
@@ -54,10 +55,10 @@ pub(in crate::compare) fn address(components: &[&str]) -> String {
 }
 
 /// SHA-1 over every id from the root, each with a line feed; the root's own id is empty.
-fn address_digest(components: &[&str]) -> [u8; 20] {
+fn address_digest(path: &str) -> [u8; 20] {
     let mut hasher = Sha1::new();
     hasher.update(b"\n");
-    for component in components.iter().filter(|component| **component != HIDDEN) {
+    for component in visible(path.split('/')) {
         hasher.update(component.as_bytes());
         hasher.update(b"\n");
     }
@@ -95,7 +96,7 @@ pub(in crate::compare) fn human_part(components: &[&str], separator: &str, kept:
 /// Returns the unique id of some components (`Names.uniqueId`; for a logical ID the components
 /// below the stack).
 pub(in crate::compare) fn unique_id(components: &[&str]) -> String {
-    let components = visible(components);
+    let components: Vec<&str> = visible(components.iter().copied()).collect();
     let mut human = human_part(&components, "", "");
     if components.len() == 1 && human.len() <= 255 {
         return human;
