@@ -55,29 +55,20 @@ fn median(mut run: impl FnMut()) -> f64 {
 
 fn table(_: &mut Criterion) {
     println!("{:<34} {:>9} {:>9} {:>9} {:>9} {:>6}", "", "MB", "serde", "compare", "all", "ratio");
-    let cases: Vec<(String, Texts, Texts)> = [1_000, 10_000, 25_000, 100_000]
-        .into_iter()
-        .map(|count| {
-            (
-                format!("{count} resources, 10 % wrapped"),
-                apps::workers(count, None),
-                apps::workers(count, Some(10)),
-            )
-        })
-        .chain([(
-            "10000 resources, all wrapped".to_owned(),
-            apps::workers(10_000, None),
-            apps::workers(10_000, Some(1)),
-        )])
-        .chain([1_000, 10_000, 100_000].map(|count| {
-            (
-                format!("{count} identical, renamed"),
-                apps::identical(count, "Old"),
-                apps::identical(count, "New"),
-            )
-        }))
-        .collect();
-    for (name, before, after) in cases {
+    let mut cases: Vec<(String, Box<dyn Fn() -> (Texts, Texts)>)> = Vec::new();
+    for count in [1_000, 10_000, 25_000, 100_000] {
+        let make = move || (apps::workers(count, None), apps::workers(count, Some(10)));
+        cases.push((format!("{count} resources, 10 % wrapped"), Box::new(make)));
+    }
+    let all = || (apps::workers(10_000, None), apps::workers(10_000, Some(1)));
+    cases.push(("10000 resources, all wrapped".to_owned(), Box::new(all)));
+    for count in [1_000, 10_000, 100_000] {
+        let make = move || (apps::identical(count, "Old"), apps::identical(count, "New"));
+        cases.push((format!("{count} identical, renamed"), Box::new(make)));
+    }
+    let only = std::env::var("CASE").unwrap_or_default();
+    for (name, make) in cases.into_iter().filter(|(name, _)| name.contains(&only)) {
+        let (before, after) = make();
         let bytes: usize = before.iter().chain(&after).map(|(_, text)| text.len()).sum();
         let serde = median(|| parsed_by_serde(&before, &after));
         let (old, new) = (read(&before), read(&after));

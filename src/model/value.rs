@@ -1,7 +1,8 @@
 //! What templates are made of: JSON values, with numbers and the order of keys as written.
 
-use std::collections::HashMap;
 use std::fmt;
+
+use rustc_hash::FxHashMap;
 
 /// A string that keeps short content without an allocation of its own.
 pub type Text = compact_str::CompactString;
@@ -62,8 +63,12 @@ const INDEXED_FROM: usize = 24;
 #[derive(Clone, Default)]
 pub struct Object {
     members: Vec<(Text, Value)>,
-    index: Option<HashMap<Text, usize>>,
+    index: Option<Box<Index>>,
 }
+
+/// Positions by key. In a box of its own: most objects are small and have none.
+#[derive(Clone, Default)]
+struct Index(FxHashMap<Text, usize>);
 
 impl Object {
     /// Returns an object without members.
@@ -102,26 +107,28 @@ impl Object {
             return Some(std::mem::replace(&mut self.members[at].1, value));
         }
         if let Some(index) = &mut self.index {
-            index.insert(key.clone(), self.members.len());
-        } else if self.members.len() == INDEXED_FROM {
-            let mut index: HashMap<_, _> =
-                self.members.iter().enumerate().map(|(at, (key, _))| (key.clone(), at)).collect();
-            index.insert(key.clone(), self.members.len());
-            self.index = Some(index);
+            index.0.insert(key.clone(), self.members.len());
         }
         self.members.push((key, value));
+        if self.index.is_none() && self.members.len() > INDEXED_FROM {
+            self.reindex();
+        }
         None
+    }
+
+    /// Makes the index anew, if there are enough members for one.
+    fn reindex(&mut self) {
+        self.index = (self.members.len() > INDEXED_FROM).then(|| {
+            let keys = self.members.iter().enumerate();
+            Box::new(Index(keys.map(|(at, (key, _))| (key.clone(), at)).collect()))
+        });
     }
 
     /// Takes a member out; the order of the others stays.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let at = self.position(key)?;
         let (_, value) = self.members.remove(at);
-        self.index = None;
-        if self.members.len() > INDEXED_FROM {
-            let index = self.members.iter().enumerate().map(|(at, (key, _))| (key.clone(), at));
-            self.index = Some(index.collect());
-        }
+        self.reindex();
         Some(value)
     }
 
@@ -145,7 +152,7 @@ impl Object {
 
     fn position(&self, key: &str) -> Option<usize> {
         match &self.index {
-            Some(index) => index.get(key).copied(),
+            Some(index) => index.0.get(key).copied(),
             None => self.members.iter().position(|(other, _)| other == key),
         }
     }
@@ -169,9 +176,22 @@ impl fmt::Debug for Object {
 
 impl FromIterator<(Text, Value)> for Object {
     fn from_iter<I: IntoIterator<Item = (Text, Value)>>(members: I) -> Self {
-        let mut object = Self::new();
-        for (key, value) in members {
-            object.insert(key, value);
+        let mut object = Self { members: members.into_iter().collect(), index: None };
+        object.reindex();
+        let has_repeated_key = match &object.index {
+            Some(index) => index.0.len() < object.members.len(),
+            None => {
+                let keys = object.members.iter().map(|(key, _)| key);
+                keys.enumerate()
+                    .any(|(at, key)| object.members[..at].iter().any(|(other, _)| other == key))
+            }
+        };
+        if has_repeated_key {
+            let members = std::mem::take(&mut object.members);
+            object.index = None;
+            for (key, value) in members {
+                object.insert(key, value);
+            }
         }
         object
     }

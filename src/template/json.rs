@@ -110,16 +110,16 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let mut object = Object::new();
+        let mut members = Vec::new();
         while let Some(Key(key)) = map.next_key()? {
-            if key == NUMBER_TOKEN && object.is_empty() {
+            if members.is_empty() && key == NUMBER_TOKEN {
                 let NumberText(text) = map.next_value()?;
                 return Ok(Value::Number(Number::from_text(&text)));
             }
             let Read(value) = map.next_value()?;
-            object.insert(key, value);
+            members.push((key, value));
         }
-        Ok(Value::Object(object))
+        Ok(Value::Object(Object::from_iter(members)))
     }
 }
 
