@@ -17,12 +17,15 @@ use super::side::Side;
 use super::skeleton::{Reading, Skeleton, Walker};
 
 /// Which names are read as names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
     /// Those that the CDK generates: paths, unique ids, addresses, names of stacks.
     Names,
     /// Bare ids of constructs that exist on one side only, too.
     Ids,
+    /// The same, and `DeletionPolicy` and `UpdateReplacePolicy` do not count: they say what is to
+    /// become of a resource, not what it is.
+    WithoutPolicies,
 }
 
 /// Both sides in a loose reading. What is matched already is not read again.
@@ -38,10 +41,24 @@ impl Loose {
         matching: &Matching<'_, '_>,
         strength: Strength,
     ) -> Result<Option<Self>, CompareError> {
+        let has_policy = |side: &Side<'_>, id| {
+            let body = side.node(id).body;
+            body.contains_key("DeletionPolicy") || body.contains_key("UpdateReplacePolicy")
+        };
+        if strength == Strength::WithoutPolicies
+            && !matching.free_old().any(|id| has_policy(matching.old, id))
+            && !matching.free_new().any(|id| has_policy(matching.new, id))
+        {
+            return Ok(None);
+        }
         let finder = finder(matching, strength);
         let Some(finder) = finder else { return Ok(None) };
+        let reading = match strength {
+            Strength::WithoutPolicies => Reading::LooseWithoutPolicies(&finder),
+            Strength::Names | Strength::Ids => Reading::Loose(&finder),
+        };
         let walk = |side: &Side<'_>, pair: &[Option<usize>]| {
-            let mut walker = Walker::new(&side.scope, Reading::Loose(&finder));
+            let mut walker = Walker::new(&side.scope, reading);
             side.ids()
                 .map(|id| {
                     if pair[id as usize].is_some() {
@@ -109,14 +126,21 @@ impl Own<'_> {
     /// Whether the pair itself says that `old` is now `new`: they are its own place, one around
     /// it, or a part of the construct that it belongs to.
     fn says(&self, construct: &str, old: &str, new: &str) -> bool {
-        let below = |path: &str, ancestor: &str| -> Option<String> {
-            let rest = path.strip_prefix(ancestor)?;
-            (rest.is_empty() || rest.starts_with('/')).then(|| rest.to_owned())
-        };
         let parent = self.old.rsplit_once('/').map_or(self.old, |(parent, _)| parent);
         let is_own = below(self.old, construct).is_some() || below(construct, parent).is_some();
         is_own && below(self.old, old).is_some_and(|rest| below(self.new, new) == Some(rest))
     }
+
+    /// Whether the pair does not say otherwise: `old` is its own place, or one around it, and
+    /// `new` is not, or the other way round.
+    fn allows(&self, old: &str, new: &str) -> bool {
+        below(self.old, old).is_some() == below(self.new, new).is_some()
+    }
+}
+
+/// Returns what is left of a path below an ancestor.
+fn below<'p>(path: &'p str, ancestor: &str) -> Option<&'p str> {
+    path.strip_prefix(ancestor).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn explains(
@@ -130,7 +154,7 @@ fn explains(
         || was.readings.iter().any(|(form, old)| {
             is.readings.iter().filter(|(other, _)| form == other).any(|(_, new)| {
                 follows(matching, own, *form, old, new)
-                    || prefixes(old, new).any(|(from, to)| given(from, to))
+                    || prefixes(old, new).any(|(from, to)| own.allows(from, to) && given(from, to))
             })
         })
 }
@@ -138,8 +162,9 @@ fn explains(
 /// Whether a construct is known to have gone from one path to another.
 fn follows(matching: &Matching<'_, '_>, own: &Own<'_>, form: Form, old: &str, new: &str) -> bool {
     let cannot_be_coincidence = match form {
-        Form::Unique { .. } | Form::Address { .. } | Form::Path { .. } => true,
-        Form::StackName | Form::Id => false,
+        Form::Unique { .. } | Form::Address { .. } | Form::Path { whole: true } => true,
+        // People write `orders/table` as well.
+        Form::Path { whole: false } | Form::StackName | Form::Id => false,
     };
     prefixes(old, new).any(|(from, to)| {
         matching.renaming.says(from, to) || (cannot_be_coincidence && own.says(old, from, to))
@@ -161,7 +186,7 @@ fn finder(matching: &Matching<'_, '_>, strength: Strength) -> Option<Finder> {
                 let pair = &matching.pairs[pair];
                 matching.old.node(pair.old).path == matching.new.node(pair.new).path
             });
-            if strength == Strength::Ids {
+            if strength >= Strength::Ids {
                 ids[at].extend(path.split('/'));
             }
             let set = if stayed { &mut around_unmoved } else { &mut around };
@@ -177,7 +202,7 @@ fn finder(matching: &Matching<'_, '_>, strength: Strength) -> Option<Finder> {
         for (stack, scope) in side.scope.stacks.iter().enumerate() {
             for path in &scope.stack.constructs {
                 let path = path.as_str();
-                if strength == Strength::Ids {
+                if strength >= Strength::Ids {
                     ids[at].extend(path.split('/'));
                 }
                 let is_around = |path: &str| around.contains(path);
@@ -192,7 +217,7 @@ fn finder(matching: &Matching<'_, '_>, strength: Strength) -> Option<Finder> {
     let one_sided = ids[0].symmetric_difference(&ids[1]).copied().collect();
     let stack_names = renamed_stacks(matching);
     let known: Vec<_> = known.into_iter().collect();
-    (!known.is_empty() || strength == Strength::Names)
+    (!known.is_empty() || strength != Strength::Ids)
         .then(|| Finder::new(&known, &stack_names, &one_sided))
 }
 

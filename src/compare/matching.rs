@@ -71,7 +71,10 @@ impl<'s, 'a> Matching<'s, 'a> {
             if this.by_content(None)? {
                 continue;
             }
-            if this.by_content(Some(Strength::Names))? || this.by_content(Some(Strength::Ids))? {
+            if this.by_content(Some(Strength::Names))?
+                || this.by_content(Some(Strength::Ids))?
+                || this.by_content(Some(Strength::WithoutPolicies))?
+            {
                 continue;
             }
             let found = changed::moved_and_changed(&this);
