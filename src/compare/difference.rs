@@ -1,12 +1,14 @@
 //! What differs between the bodies of two resources that are the same.
 
+use std::collections::BTreeMap;
+
 use super::CompareError;
 use super::comparison::Difference;
 use super::digest::{Digest, combine};
 use super::names::{Finder, Token};
 use super::scope::NodeId;
 use super::side::Side;
-use super::skeleton::{Reading, Walker};
+use super::skeleton::{Reading, Walker, is_tag_list};
 use crate::model::{Object, Text, Value};
 use crate::registry;
 use crate::template::Intrinsic;
@@ -115,7 +117,7 @@ impl Differ<'_, '_> {
                 }
             }
             (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
-                for (at, (was, is)) in left.iter().zip(right).enumerate() {
+                for (at, was, is) in aligned(left, right) {
                     self.value(stacks, &format!("{path}.{at}"), Some(was), Some(is), found)?;
                 }
             }
@@ -225,6 +227,27 @@ fn difference(path: &str, old: Option<&Value>, new: Option<&Value>, name_only: b
         name_only,
         replaces: false,
     }
+}
+
+/// Returns the elements of two lists of equal length that stand for each other, with their place
+/// in the second: by position, or, if both are tags with the same keys, by key.
+fn aligned<'v>(left: &'v [Value], right: &'v [Value]) -> Vec<(usize, &'v Value, &'v Value)> {
+    let key = |tag: &'v Value| tag.get("Key")?.as_str();
+    let by_key = || {
+        let mut tags: BTreeMap<&str, &Value> =
+            left.iter().map(|tag| Some((key(tag)?, tag))).collect::<Option<_>>()?;
+        let mut pairs = right
+            .iter()
+            .enumerate()
+            .map(|(at, tag)| Some((at, tags.remove(key(tag)?)?, tag)))
+            .collect::<Option<Vec<_>>>()?;
+        pairs.sort_unstable_by_key(|(_, _, tag)| key(tag));
+        Some(pairs)
+    };
+    let tags = is_tag_list(left) && is_tag_list(right);
+    tags.then(by_key).flatten().unwrap_or_else(|| {
+        left.iter().zip(right).enumerate().map(|(at, (was, is))| (at, was, is)).collect()
+    })
 }
 
 /// Returns the keys of both objects, sorted.

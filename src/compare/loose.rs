@@ -19,12 +19,15 @@ use super::side::Side;
 use super::skeleton::{Reading, Skeleton, Walker};
 
 /// Which names are read as names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
     /// Those that the CDK generates: paths, unique ids, addresses, names of stacks.
     Names,
     /// Bare ids of constructs that exist on one side only, too.
     Ids,
+    /// The same, and `DeletionPolicy` and `UpdateReplacePolicy` do not count: they say what is to
+    /// become of a resource, not what it is.
+    WithoutPolicies,
 }
 
 /// Both sides in a loose reading. What is matched already is not read again.
@@ -35,14 +38,28 @@ pub(super) struct Loose<'a> {
 }
 
 impl<'a> Loose<'a> {
-    /// Reads what is not matched yet.
+    /// Reads what is not matched yet. `None` if this reading cannot find anything new.
     pub(super) fn read(
         matching: &Matching<'_, 'a>,
         strength: Strength,
-    ) -> Result<Self, CompareError> {
+    ) -> Result<Option<Self>, CompareError> {
+        let has_policy = |side: &Side<'_>, id| {
+            let body = side.node(id).body;
+            body.contains_key("DeletionPolicy") || body.contains_key("UpdateReplacePolicy")
+        };
+        if strength == Strength::WithoutPolicies
+            && !matching.free_old().any(|id| has_policy(matching.old, id))
+            && !matching.free_new().any(|id| has_policy(matching.new, id))
+        {
+            return Ok(None);
+        }
         let finder = finder(matching, strength);
+        let reading = match strength {
+            Strength::WithoutPolicies => Reading::LooseWithoutPolicies(&finder),
+            Strength::Names | Strength::Ids => Reading::Loose(&finder),
+        };
         let walk = |side: &Side<'_>, pair: &[Option<usize>]| {
-            let mut walker = Walker::new(&side.scope, Reading::Loose(&finder));
+            let mut walker = Walker::new(&side.scope, reading);
             side.ids()
                 .map(|id| {
                     if pair[id as usize].is_some() {
@@ -58,7 +75,7 @@ impl<'a> Loose<'a> {
         };
         let old = walk(matching.old, &matching.old_pair)?;
         let new = walk(matching.new, &matching.new_pair)?;
-        Ok(Self { finder, old, new })
+        Ok(Some(Self { finder, old, new }))
     }
 
     /// Returns the weak digests of both sides.
@@ -110,14 +127,21 @@ impl Own<'_> {
     /// Whether the pair itself says that `old` is now `new`: they are its own place, one around
     /// it, or a part of the construct that it belongs to.
     fn says(&self, construct: &str, old: &str, new: &str) -> bool {
-        let below = |path: &str, ancestor: &str| -> Option<String> {
-            let rest = path.strip_prefix(ancestor)?;
-            (rest.is_empty() || rest.starts_with('/')).then(|| rest.to_owned())
-        };
         let parent = self.old.rsplit_once('/').map_or(self.old, |(parent, _)| parent);
         let is_own = below(self.old, construct).is_some() || below(construct, parent).is_some();
         is_own && below(self.old, old).is_some_and(|rest| below(self.new, new) == Some(rest))
     }
+
+    /// Whether the pair does not say otherwise: `old` is its own place, or one around it, and
+    /// `new` is not, or the other way round.
+    fn allows(&self, old: &str, new: &str) -> bool {
+        below(self.old, old).is_some() == below(self.new, new).is_some()
+    }
+}
+
+/// Returns what is left of a path below an ancestor.
+fn below<'p>(path: &'p str, ancestor: &str) -> Option<&'p str> {
+    path.strip_prefix(ancestor).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn explains(
@@ -131,7 +155,7 @@ fn explains(
         || was.readings.iter().any(|(form, old)| {
             is.readings.iter().filter(|(other, _)| form == other).any(|(_, new)| {
                 follows(matching, own, *form, old, new)
-                    || prefixes(old, new).any(|(from, to)| given(from, to))
+                    || prefixes(old, new).any(|(from, to)| own.allows(from, to) && given(from, to))
             })
         })
 }
@@ -139,8 +163,9 @@ fn explains(
 /// Whether a construct is known to have gone from one path to another.
 fn follows(matching: &Matching<'_, '_>, own: &Own<'_>, form: Form, old: &str, new: &str) -> bool {
     let cannot_be_coincidence = match form {
-        Form::Unique { .. } | Form::Address { .. } | Form::Path { .. } => true,
-        Form::StackName | Form::Id => false,
+        Form::Unique { .. } | Form::Address { .. } | Form::Path { whole: true } => true,
+        // People write `orders/table` as well.
+        Form::Path { whole: false } | Form::StackName | Form::Id => false,
     };
     prefixes(old, new).any(|(from, to)| {
         matching.renaming.says(from, to) || (cannot_be_coincidence && own.says(old, from, to))
@@ -162,7 +187,7 @@ fn finder<'a>(matching: &Matching<'_, 'a>, strength: Strength) -> Finder<'a> {
     }
     let ids = match strength {
         Strength::Names => HashSet::default(),
-        Strength::Ids => {
+        Strength::Ids | Strength::WithoutPolicies => {
             let mut ids = old.ids_missing_in(matching.new);
             ids.extend(new.ids_missing_in(matching.old));
             ids
@@ -175,7 +200,8 @@ fn finder<'a>(matching: &Matching<'_, 'a>, strength: Strength) -> Finder<'a> {
 struct Surroundings<'s, 'a> {
     side: &'s Side<'a>,
     around: HashSet<&'a str>,
-    around_unmoved: HashSet<&'a str>,
+    /// Those of them that contain resources that stayed, too.
+    shared: HashSet<&'a str>,
 }
 
 impl<'s, 'a> Surroundings<'s, 'a> {
@@ -185,23 +211,29 @@ impl<'s, 'a> Surroundings<'s, 'a> {
         } else {
             (matching.old, &matching.old_pair)
         };
-        let mut around = HashSet::default();
-        let mut around_unmoved = HashSet::default();
-        for id in side.ids() {
-            let Some(path) = side.node(id).path else { continue };
-            let stayed = pair[id as usize].is_some_and(|pair| {
+        let stayed = |id: NodeId| {
+            pair[id as usize].is_some_and(|pair| {
                 let pair = &matching.pairs[pair];
                 pair.evidence.is_none()
                     || matching.old.node(pair.old).path == matching.new.node(pair.new).path
-            });
-            let set = if stayed { &mut around_unmoved } else { &mut around };
+            })
+        };
+        let (unmoved, moved): (Vec<NodeId>, Vec<NodeId>) = side.ids().partition(|id| stayed(*id));
+        let mut around = HashSet::default();
+        for path in moved.iter().filter_map(|id| side.node(*id).path) {
             for ancestor in ancestors(path) {
-                if !set.insert(ancestor) {
+                if !around.insert(ancestor) {
                     break;
                 }
             }
         }
-        Self { side, around, around_unmoved }
+        let mut shared = HashSet::default();
+        for path in unmoved.iter().filter_map(|id| side.node(*id).path) {
+            for ancestor in outermost_first(path).take_while(|path| around.contains(path)) {
+                shared.insert(ancestor);
+            }
+        }
+        Self { side, around, shared }
     }
 
     /// Returns the constructs, those without resources too.
@@ -220,9 +252,9 @@ impl<'s, 'a> Surroundings<'s, 'a> {
         for (stack, scope) in self.side.scope.stacks.iter().enumerate() {
             for path in &scope.stack.constructs {
                 let path = path.as_str();
-                let nearest = ancestors(path)
-                    .find(|path| self.around.contains(path) || self.around_unmoved.contains(path));
-                let is_around = nearest.is_some_and(|path| self.around.contains(path));
+                let nearest =
+                    outermost_first(path).take_while(|path| self.around.contains(path)).last();
+                let is_around = nearest.is_some_and(|path| !self.shared.contains(path));
                 if is_around && seen.insert(path) {
                     known.push(construct(self.side, stack, path));
                 }
@@ -246,6 +278,11 @@ impl<'s, 'a> Surroundings<'s, 'a> {
         }
         ids
     }
+}
+
+/// Returns the ancestors of a path and the path itself, the outermost first.
+fn outermost_first(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(end, _)| &path[..end]).chain(std::iter::once(path))
 }
 
 fn construct<'a>(side: &Side<'a>, stack: usize, path: &'a str) -> KnownConstruct<'a> {

@@ -71,7 +71,10 @@ impl<'s, 'a> Matching<'s, 'a> {
             if this.by_content(None)? {
                 continue;
             }
-            if this.by_content(Some(Strength::Names))? || this.by_content(Some(Strength::Ids))? {
+            if this.by_content(Some(Strength::Names))?
+                || this.by_content(Some(Strength::Ids))?
+                || this.by_content(Some(Strength::WithoutPolicies))?
+            {
                 continue;
             }
             let found = changed::moved_and_changed(&this);
@@ -251,7 +254,10 @@ impl<'s, 'a> Matching<'s, 'a> {
     /// that what differs follows from the renaming.
     fn by_content(&mut self, strength: Option<Strength>) -> Result<bool, CompareError> {
         let loose = match strength {
-            Some(strength) => Some(Loose::read(self, strength)?),
+            Some(strength) => match Loose::read(self, strength)? {
+                Some(loose) => Some(loose),
+                None => return Ok(false),
+            },
             None => None,
         };
         let (old_digests, new_digests) = match &loose {

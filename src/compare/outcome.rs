@@ -33,11 +33,8 @@ pub(super) fn comparison(
     decisions: &Decisions,
 ) -> Result<Comparison, CompareError> {
     let digests = matching.digests();
-    let loose = if is_settled(matching, &digests) {
-        None
-    } else {
-        Some(Loose::read(matching, Strength::Ids)?)
-    };
+    let loose =
+        if is_settled(matching, &digests) { None } else { Loose::read(matching, Strength::Ids)? };
     let follows = |was: &_, is: &_| super::loose::explained_by_others(matching, was, is);
     let differ = Differ {
         old: View { side: matching.old, digests: &digests.0 },
@@ -129,18 +126,22 @@ fn mapping(
     indistinct: bool,
     stayed: &HashMap<NodeId, Vec<NodeId>>,
 ) -> Mapping {
-    let kind = matching.old.node(pair.old).kind;
+    let source = matching.old.node(pair.old);
+    let crosses = matching.old.stack_name(pair.old) != matching.new.stack_name(pair.new);
+    let of_the_stack = source.skeleton.own_stack.filter(|_| crosses);
     let stayed = stayed.get(&pair.old).into_iter().flatten();
     Mapping {
-        resource_type: kind.into(),
+        resource_type: source.kind.into(),
         source: matching.old.place(pair.old),
         destination: matching.new.place(pair.new),
         evidence,
-        by_names: pair.by_names,
+        by_names: pair.by_names && changes.iter().all(|change| change.name_only),
         changes,
         indistinct,
         identical_stayed: stayed.map(|id| matching.new.location(*id)).collect(),
-        blocked: registry::refactor_block(kind),
+        blocked: registry::refactor_block(source.kind).or_else(|| {
+            of_the_stack.map(|pseudo| format!("refers to `{pseudo}`, which differs between stacks"))
+        }),
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The same walk reads a body *exactly*, for the digest, or *loosely*, for the weak digest: then
 //! names that the CDK generates become tokens, and what CloudFormation does not tell apart
-//! (`"30"` and `30`, the order of tags, no and empty metadata) is equal.
+//! (`"30"` and `30`, no and empty metadata) is equal. The order of tags counts in neither reading:
+//! it has no meaning anywhere.
 
 use super::CompareError;
 use super::digest::{Digest, Stream, Tag};
@@ -39,14 +40,21 @@ pub(super) struct Skeleton {
     pub(super) service_tokens: Vec<NodeId>,
     /// Names in the order of the stream; only in a loose walk.
     pub(super) tokens: Vec<Token>,
+    /// A pseudo parameter in the body whose value is another one in another stack.
+    pub(super) own_stack: Option<&'static str>,
 }
 
-/// How texts are read.
+/// How bodies are read.
 #[derive(Clone, Copy)]
 pub(super) enum Reading<'n> {
     Exact,
     Loose(&'n Finder<'n>),
+    /// Loose, and without what is to become of the resource when it leaves its template.
+    LooseWithoutPolicies(&'n Finder<'n>),
 }
+
+/// Pseudo parameters whose values are others in another stack.
+const OF_THE_STACK: [&str; 3] = ["AWS::StackName", "AWS::StackId", "AWS::NotificationARNs"];
 
 /// A walk under way.
 pub(super) struct Walker<'s, 'a> {
@@ -58,6 +66,9 @@ pub(super) struct Walker<'s, 'a> {
     tokens: Vec<Token>,
     expansions: u32,
     depth: u32,
+    /// The stack of the body.
+    home: usize,
+    own_stack: Option<&'static str>,
     /// Conditions hold no resources that count: references in them are constants.
     in_definition: bool,
 }
@@ -82,6 +93,8 @@ impl<'s, 'a> Walker<'s, 'a> {
             tokens: Vec::new(),
             expansions: 0,
             depth: 0,
+            home: 0,
+            own_stack: None,
             in_definition: false,
         }
     }
@@ -93,7 +106,7 @@ impl<'s, 'a> Walker<'s, 'a> {
         logical_id: &str,
         body: &Object,
     ) -> Result<Skeleton, CompareError> {
-        self.restart();
+        self.restart(stack);
         let nested = self.scope.nested(stack, logical_id).is_some();
         let mut depends_on = Vec::new();
         let mut keys: Vec<_> = body.iter().collect();
@@ -102,6 +115,8 @@ impl<'s, 'a> Walker<'s, 'a> {
             let place = mix(0, key);
             match (key.as_str(), value) {
                 ("DependsOn", _) => depends_on = self.depends_on(stack, value),
+                ("DeletionPolicy" | "UpdateReplacePolicy", _)
+                    if matches!(self.reading, Reading::LooseWithoutPolicies(_)) => {}
                 ("Condition", Value::String(name)) => {
                     self.stream.tag(Tag::Attribute);
                     self.stream.text(key);
@@ -123,15 +138,17 @@ impl<'s, 'a> Walker<'s, 'a> {
 
     /// Walks over any value of a template.
     pub(super) fn part(&mut self, stack: usize, value: &Value) -> Result<Skeleton, CompareError> {
-        self.restart();
+        self.restart(stack);
         self.value(stack, value, 0)?;
         Ok(self.finish(Vec::new()))
     }
 
-    fn restart(&mut self) {
+    fn restart(&mut self, stack: usize) {
         self.stream.bytes.clear();
         self.expansions = 0;
         self.depth = 0;
+        self.home = stack;
+        self.own_stack = None;
         self.in_definition = false;
     }
 
@@ -142,11 +159,12 @@ impl<'s, 'a> Walker<'s, 'a> {
             depends_on,
             service_tokens: std::mem::take(&mut self.service_tokens),
             tokens: std::mem::take(&mut self.tokens),
+            own_stack: self.own_stack,
         }
     }
 
     fn is_loose(&self) -> bool {
-        matches!(self.reading, Reading::Loose(_))
+        !matches!(self.reading, Reading::Exact)
     }
 
     /// A `DependsOn` is a set; a name that is no resource stays as text.
@@ -295,18 +313,20 @@ impl<'s, 'a> Walker<'s, 'a> {
     fn text(&mut self, text: &str) {
         match self.reading {
             Reading::Exact => self.stream.text(text),
-            Reading::Loose(finder) => match finder.mask(text, &mut self.tokens) {
-                Some(masked) => {
-                    self.stream.tag(Tag::Name);
-                    self.stream.text(&masked);
+            Reading::Loose(finder) | Reading::LooseWithoutPolicies(finder) => {
+                match finder.mask(text, &mut self.tokens) {
+                    Some(masked) => {
+                        self.stream.tag(Tag::Name);
+                        self.stream.text(&masked);
+                    }
+                    None => self.stream.text(text),
                 }
-                None => self.stream.text(text),
-            },
+            }
         }
     }
 
     fn array(&mut self, stack: usize, items: &[Value], place: u64) -> Result<(), CompareError> {
-        if self.is_loose() && is_tag_list(items) {
+        if is_tag_list(items) {
             return self.set(stack, items, place);
         }
         self.stream.tag(Tag::Array);
@@ -317,7 +337,8 @@ impl<'s, 'a> Walker<'s, 'a> {
         Ok(())
     }
 
-    /// A list whose order does not matter: its elements sorted by their own streams.
+    /// A list whose order does not matter: its elements sorted by their own streams; where names
+    /// are all that differs, by those.
     fn set(&mut self, stack: usize, items: &[Value], place: u64) -> Result<(), CompareError> {
         let start = self.stream.bytes.len();
         let mut pieces = Vec::with_capacity(items.len());
@@ -327,7 +348,12 @@ impl<'s, 'a> Walker<'s, 'a> {
             let bytes = self.stream.bytes.split_off(start);
             pieces.push((bytes, self.slots.split_off(slots), self.tokens.split_off(tokens)));
         }
-        pieces.sort_by(|(left, _, _), (right, _, _)| left.cmp(right));
+        let names = |tokens: &[Token]| -> Vec<String> {
+            tokens.iter().map(|token| token.text.clone()).collect()
+        };
+        pieces.sort_by(|(left, _, left_tokens), (right, _, right_tokens)| {
+            left.cmp(right).then_with(|| names(left_tokens).cmp(&names(right_tokens)))
+        });
         self.stream.tag(Tag::Set);
         self.stream.count(pieces.len());
         for (bytes, slots, tokens) in pieces {
@@ -408,6 +434,14 @@ impl<'s, 'a> Walker<'s, 'a> {
             Meaning::Pseudo => {
                 self.stream.tag(Tag::Pseudo);
                 self.stream.text(name);
+                let of_the_stack = OF_THE_STACK.into_iter().find(|pseudo| *pseudo == name);
+                if stack == self.home {
+                    self.own_stack = self.own_stack.or(of_the_stack);
+                } else if of_the_stack.is_some() {
+                    // What another stack hands over is the name of that one.
+                    let scope: &'s Scope<'a> = self.scope;
+                    self.literal(scope.stacks[stack].stack.name.as_str());
+                }
                 Ok(())
             }
             Meaning::Passed(parent, value) => self.expand(parent, value, place, false),
@@ -565,7 +599,7 @@ impl<'s, 'a> Walker<'s, 'a> {
 }
 
 /// Whether a list is one of tags, whose order CloudFormation does not regard.
-fn is_tag_list(items: &[Value]) -> bool {
+pub(super) fn is_tag_list(items: &[Value]) -> bool {
     !items.is_empty()
         && items.iter().all(|item| {
             item.as_object().is_some_and(|tag| {
