@@ -6,7 +6,7 @@ use std::fmt;
 use super::CompareError;
 use super::scope::NodeId;
 use super::side::Side;
-use crate::model::{ConstructPath, Location};
+use crate::model::{ConstructPath, Location, Value};
 use crate::registry;
 
 /// What people decided about one environment.
@@ -106,16 +106,22 @@ impl Side<'_> {
     /// the skip entries name. Returns which entries named something.
     pub(super) fn exclude(&mut self, skip: &[SkipEntry]) -> Vec<bool> {
         let mut used = vec![false; skip.len()];
+        let mut replaceable: HashMap<&str, bool> = HashMap::default();
         for id in self.ids() {
-            let location = self.location(id).to_string();
             let node = self.node(id);
-            let mut reason = made_to_be_replaced(node);
+            let made_to_be_replaced = *replaceable
+                .entry(node.kind)
+                .or_insert_with(|| registry::made_to_be_replaced(node.kind));
+            let mut reason = if made_to_be_replaced {
+                Some(format!("every `{}` is made to be replaced", node.kind))
+            } else {
+                marked_by_app(node)
+            };
+            let location = if skip.is_empty() { None } else { Some(self.location(id).to_string()) };
             for (entry, used) in skip.iter().zip(&mut used) {
-                let named = entry.what == location
+                let named = location.as_ref() == Some(&entry.what)
                     || entry.what == node.kind
-                    || node
-                        .path
-                        .is_some_and(|path| ConstructPath::from(path).is_within(&entry.what));
+                    || node.path.is_some_and(|path| is_within(path, &entry.what));
                 if named {
                     *used = true;
                     reason.get_or_insert_with(|| format!("excluded by {}", entry.origin));
@@ -127,19 +133,17 @@ impl Side<'_> {
     }
 }
 
-/// Resources that are made to be replaced (RFC 0162), and those that the app marks.
-fn made_to_be_replaced(node: &super::side::Node<'_>) -> Option<String> {
-    if registry::made_to_be_replaced(node.kind) {
-        return Some(format!("every `{}` is made to be replaced", node.kind));
-    }
+/// Whether a path is that of a construct, or below it.
+fn is_within(path: &str, construct: &str) -> bool {
+    path.strip_prefix(construct).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Says that the app marks a resource as made to be replaced, if it does.
+fn marked_by_app(node: &super::side::Node<'_>) -> Option<String> {
     let metadata = node.body.get("Metadata")?;
     ["aws:cdk:do-not-refactor", "aws:cdk:skip-refactor"]
         .into_iter()
-        .find(|key| {
-            metadata
-                .get(key)
-                .is_some_and(|value| !matches!(value, crate::model::Value::Bool(false)))
-        })
+        .find(|key| metadata.get(key).is_some_and(|value| *value != Value::Bool(false)))
         .map(|key| format!("the app marks it with `{key}`"))
 }
 

@@ -141,10 +141,16 @@ impl<'s, 'a> Matching<'s, 'a> {
     /// decides.
     fn stay_in_place(&mut self) {
         let (old_digests, new_digests) = self.digests();
+        let stacks: Vec<Option<usize>> = (0..self.old.scope.stacks.len())
+            .map(|stack| self.new.stack(self.old.scope.stacks[stack].stack.name.as_str()))
+            .collect();
         let mut in_place = Vec::new();
         let mut doubtful = Vec::new();
         for old in self.old.ids().filter(|id| self.old_pair[*id as usize].is_none()) {
-            let Some(new) = self.new.at(&self.old.location(old)) else { continue };
+            let node = self.old.node(old);
+            let there =
+                stacks[node.stack].and_then(|stack| self.new.in_stack(stack, node.logical_id));
+            let Some(new) = there else { continue };
             if self.new_pair[new as usize].is_some()
                 || self.old.node(old).kind != self.new.node(new).kind
             {

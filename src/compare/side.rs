@@ -120,9 +120,17 @@ impl<'a> Side<'a> {
 
     /// Returns the resource at a location.
     pub(super) fn at(&self, location: &Location) -> Option<NodeId> {
-        let stacks = &self.scope.stacks;
-        let stack = stacks.binary_search_by(|scope| scope.stack.name.cmp(&location.stack)).ok()?;
-        stacks[stack].resources.get(location.logical_id.as_str()).copied()
+        self.in_stack(self.stack(location.stack.as_str())?, location.logical_id.as_str())
+    }
+
+    /// Returns the number of the stack with a name.
+    pub(super) fn stack(&self, name: &str) -> Option<usize> {
+        self.scope.stacks.binary_search_by(|scope| scope.stack.name.as_str().cmp(name)).ok()
+    }
+
+    /// Returns the resource with a logical ID in a stack.
+    pub(super) fn in_stack(&self, stack: usize, logical_id: &str) -> Option<NodeId> {
+        self.scope.stacks[stack].resources.get(logical_id).copied()
     }
 
     /// Returns the digest of every resource, given its skeleton (exact or loose; `None` if it

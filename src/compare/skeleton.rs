@@ -5,11 +5,15 @@
 //! (`"30"` and `30`, no and empty metadata) is equal. The order of tags counts in neither reading:
 //! it has no meaning anywhere.
 
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+
 use super::CompareError;
 use super::digest::{Digest, Stream, Tag};
 use super::names::{Finder, Token};
 use super::scope::{Meaning, NodeId, Scope};
-use crate::model::{Object, Value};
+use crate::model::{Object, Text, Value};
 use crate::template::{Attribute, Intrinsic, Segment, parse_sub};
 
 /// How many times definitions in other places may be read in for one resource: enough for every
@@ -73,13 +77,19 @@ pub(super) struct Walker<'s, 'a> {
     in_definition: bool,
 }
 
+/// Sorts members by their keys. Mostly they are sorted already: the CDK writes them so.
+fn sort_by_key(members: &mut [(&Text, &Value)]) {
+    if !members.is_sorted_by_key(|(key, _)| *key) {
+        members.sort_unstable_by_key(|(key, _)| *key);
+    }
+}
+
 /// Mixes a part into the hash of a property path.
 fn mix(place: u64, part: &str) -> u64 {
-    let mut hash = place ^ 0xcbf2_9ce4_8422_2325;
-    for byte in part.bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    hash.rotate_left(17).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    let mut hasher = FxHasher::default();
+    hasher.write_u64(place);
+    part.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl<'s, 'a> Walker<'s, 'a> {
@@ -110,7 +120,7 @@ impl<'s, 'a> Walker<'s, 'a> {
         let nested = self.scope.nested(stack, logical_id).is_some();
         let mut depends_on = Vec::new();
         let mut keys: Vec<_> = body.iter().collect();
-        keys.sort_unstable_by_key(|(key, _)| *key);
+        sort_by_key(&mut keys);
         for (key, value) in keys {
             let place = mix(0, key);
             match (key.as_str(), value) {
@@ -214,7 +224,7 @@ impl<'s, 'a> Walker<'s, 'a> {
         if members.is_empty() {
             return Ok(());
         }
-        members.sort_unstable_by_key(|(key, _)| *key);
+        sort_by_key(&mut members);
         self.stream.tag(Tag::Attribute);
         self.stream.text("Metadata");
         self.members(stack, &members, mix(0, "Metadata"))
@@ -235,7 +245,7 @@ impl<'s, 'a> Walker<'s, 'a> {
         if members.is_empty() {
             return Ok(());
         }
-        members.sort_unstable_by_key(|(key, _)| *key);
+        sort_by_key(&mut members);
         self.stream.tag(Tag::Attribute);
         self.stream.text("Properties");
         self.stream.tag(Tag::Object);
@@ -267,7 +277,7 @@ impl<'s, 'a> Walker<'s, 'a> {
     fn members(
         &mut self,
         stack: usize,
-        members: &[(&crate::model::Text, &Value)],
+        members: &[(&Text, &Value)],
         place: u64,
     ) -> Result<(), CompareError> {
         self.stream.tag(Tag::Object);
@@ -297,7 +307,7 @@ impl<'s, 'a> Walker<'s, 'a> {
                 Some(intrinsic) => self.intrinsic(stack, intrinsic, object, place)?,
                 None => {
                     let mut members: Vec<_> = object.iter().collect();
-                    members.sort_unstable_by_key(|(key, _)| *key);
+                    sort_by_key(&mut members);
                     self.members(stack, &members, place)?;
                 }
             },
@@ -404,7 +414,7 @@ impl<'s, 'a> Walker<'s, 'a> {
                 None => {
                     self.stream.tag(Tag::StackOutput);
                     let mut members: Vec<_> = object.iter().collect();
-                    members.sort_unstable_by_key(|(key, _)| *key);
+                    sort_by_key(&mut members);
                     self.members(stack, &members, place)
                 }
             },
