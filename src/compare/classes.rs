@@ -169,7 +169,8 @@ impl<'s, 'a> Classes<'s, 'a> {
         let is_new = self.is_new(member);
         let (side, id) = self.split(member);
         let colour = |id: NodeId| u64::from(self.colours[self.member(is_new, id) as usize]);
-        let mut signature: Vec<u64> = side.referrers[id as usize]
+        let mut signature: Vec<u64> = side
+            .referrers(id)
             .iter()
             .filter(|(referrer, _)| !side.node(*referrer).is_provider)
             .map(|(referrer, place)| {
@@ -193,7 +194,7 @@ impl<'s, 'a> Classes<'s, 'a> {
     fn touch_around(&mut self, member: Member) {
         let is_new = self.is_new(member);
         let (side, id) = self.split(member);
-        let referrers = side.referrers[id as usize].iter().map(|(referrer, _)| *referrer);
+        let referrers = side.referrers(id).iter().map(|(referrer, _)| *referrer);
         let neighbours: Vec<NodeId> = referrers.chain(side.targets(id)).collect();
         for neighbour in neighbours {
             let neighbour = self.member(is_new, neighbour);

@@ -6,7 +6,7 @@ use std::fmt;
 use super::CompareError;
 use super::scope::NodeId;
 use super::side::Side;
-use crate::model::{ConstructPath, Location, Value};
+use crate::model::{ConstructPath, Location};
 use crate::registry;
 
 /// What people decided about one environment.
@@ -115,7 +115,7 @@ impl Side<'_> {
             let mut reason = if made_to_be_replaced {
                 Some(format!("every `{}` is made to be replaced", node.kind))
             } else {
-                marked_by_app(node)
+                node.mark.map(|key| format!("the app marks it with `{key}`"))
             };
             let location = if skip.is_empty() { None } else { Some(self.location(id).to_string()) };
             for (entry, used) in skip.iter().zip(&mut used) {
@@ -136,15 +136,6 @@ impl Side<'_> {
 /// Whether a path is that of a construct, or below it.
 fn is_within(path: &str, construct: &str) -> bool {
     path.strip_prefix(construct).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Says that the app marks a resource as made to be replaced, if it does.
-fn marked_by_app(node: &super::side::Node<'_>) -> Option<String> {
-    let metadata = node.body.get("Metadata")?;
-    ["aws:cdk:do-not-refactor", "aws:cdk:skip-refactor"]
-        .into_iter()
-        .find(|key| metadata.get(key).is_some_and(|value| *value != Value::Bool(false)))
-        .map(|key| format!("the app marks it with `{key}`"))
 }
 
 /// Checks the decided pairs and returns them as resources, with where they were decided.

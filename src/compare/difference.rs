@@ -29,6 +29,15 @@ impl View<'_, '_> {
     }
 }
 
+impl Difference {
+    /// Notes that the pair was proven by its names: whatever differs in it follows from them, but
+    /// for what is to become of the resource when it leaves its template.
+    pub(super) fn is_by_name(&mut self) {
+        self.name_only =
+            !matches!(self.property.as_str(), "DeletionPolicy" | "UpdateReplacePolicy");
+    }
+}
+
 /// Finds names, and says whether a new name follows from an old one.
 pub(super) struct Names<'s> {
     pub(super) finder: &'s Finder<'s>,
@@ -43,16 +52,13 @@ pub(super) struct Differ<'s, 'a> {
 }
 
 impl Differ<'_, '_> {
-    /// Returns the properties in which two resources differ. Empty if their contents are equal.
+    /// Returns the properties in which two resources differ.
     pub(super) fn differences(
         &self,
         old: NodeId,
         new: NodeId,
     ) -> Result<Vec<Difference>, CompareError> {
         let (was, is) = (self.old.side.node(old), self.new.side.node(new));
-        if same_content(&self.old, &self.new, old, new) {
-            return Ok(Vec::new());
-        }
         let nested = self.old.side.scope.nested(was.stack, was.logical_id).is_some()
             && self.new.side.scope.nested(is.stack, is.logical_id).is_some();
         let mut found = Vec::new();

@@ -228,6 +228,8 @@ impl<'s, 'a> Surroundings<'s, 'a> {
             }
         }
         let mut shared = HashSet::default();
+        let has_others = side.scope.stacks.iter().any(|scope| !scope.stack.constructs.is_empty());
+        let unmoved = if has_others { unmoved } else { Vec::new() };
         for path in unmoved.iter().filter_map(|id| side.node(*id).path) {
             for ancestor in outermost_first(path).take_while(|path| around.contains(path)) {
                 shared.insert(ancestor);

@@ -68,9 +68,8 @@ impl<'s, 'a> Matching<'s, 'a> {
             if !this.has_candidates() {
                 break;
             }
-            if this.by_content(None)? {
-                continue;
-            }
+            // A second run could find nothing more: equal contents stay equal.
+            this.by_content(None)?;
             if this.by_content(Some(Strength::Names))?
                 || this.by_content(Some(Strength::Ids))?
                 || this.by_content(Some(Strength::WithoutPolicies))?

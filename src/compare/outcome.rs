@@ -33,12 +33,26 @@ pub(super) fn comparison(
     decisions: &Decisions,
 ) -> Result<Comparison, CompareError> {
     let digests = matching.digests();
-    let loose =
-        if is_settled(matching, &digests) { None } else { Loose::read(matching, Strength::Ids)? };
+    let views = (
+        View { side: matching.old, digests: &digests.0 },
+        View { side: matching.new, digests: &digests.1 },
+    );
+    let differs: Vec<bool> = matching
+        .pairs
+        .iter()
+        .map(|pair| !same_content(&views.0, &views.1, pair.old, pair.new))
+        .collect();
+    let unexplained =
+        matching.pairs.iter().zip(&differs).any(|(pair, differs)| *differs && !pair.by_names);
+    let loose = if unexplained || matching.has_candidates() {
+        Loose::read(matching, Strength::Ids)?
+    } else {
+        None
+    };
     let follows = |was: &_, is: &_| super::loose::explained_by_others(matching, was, is);
     let differ = Differ {
-        old: View { side: matching.old, digests: &digests.0 },
-        new: View { side: matching.new, digests: &digests.1 },
+        old: views.0,
+        new: views.1,
         names: loose.as_ref().map(|loose| Names { finder: loose.finder(), follows: &follows }),
     };
     let mut classes = open_classes(matching, loose.as_ref());
@@ -46,8 +60,14 @@ pub(super) fn comparison(
     let mut changed = Vec::new();
     let mut unchanged = 0;
     let stayed = identical_stayed(matching);
-    for pair in &matching.pairs {
-        let differences = differ.differences(pair.old, pair.new)?;
+    for (pair, differs) in matching.pairs.iter().zip(&differs) {
+        let mut differences = Vec::new();
+        if *differs {
+            differences = differ.differences(pair.old, pair.new)?;
+            if pair.by_names {
+                differences.iter_mut().for_each(Difference::is_by_name);
+            }
+        }
         match moved(matching, pair) {
             Some(evidence) => {
                 let indistinct = is_indistinct(matching, pair);
@@ -89,14 +109,6 @@ pub(super) fn comparison(
     comparison.mappings.sort_by(|left, right| left.source.cmp(&right.source));
     comparison.changed.sort_by(|left, right| left.place.cmp(&right.place));
     Ok(comparison)
-}
-
-/// Whether nothing is left that a name could explain.
-fn is_settled(matching: &Matching<'_, '_>, (old, new): &(Vec<Digest>, Vec<Digest>)) -> bool {
-    let views =
-        (View { side: matching.old, digests: old }, View { side: matching.new, digests: new });
-    !matching.has_candidates()
-        && matching.pairs.iter().all(|pair| same_content(&views.0, &views.1, pair.old, pair.new))
 }
 
 /// Returns the evidence of a pair whose place has changed. What is in a nested stack that was

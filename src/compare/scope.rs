@@ -130,7 +130,8 @@ impl<'a> Scope<'a> {
 
     /// Returns the nested stack that a resource makes, if its template is known.
     pub(super) fn nested(&self, stack: usize, logical_id: &str) -> Option<usize> {
-        self.stacks[stack].nested.get(logical_id).copied()
+        let nested = &self.stacks[stack].nested;
+        if nested.is_empty() { None } else { nested.get(logical_id).copied() }
     }
 
     /// Returns where an output is defined and its value, for `Outputs.Key` of a nested stack.

@@ -27,6 +27,8 @@ pub(super) struct Node<'a> {
     pub(super) children: Vec<NodeId>,
     /// Serves custom resources, or belongs to something that does.
     pub(super) is_provider: bool,
+    /// The metadata key by which the app says that it is made to be replaced.
+    pub(super) mark: Option<&'static str>,
     /// Why it is never matched, if so.
     pub(super) excluded: Option<String>,
 }
@@ -36,7 +38,7 @@ pub(super) struct Side<'a> {
     pub(super) scope: Scope<'a>,
     pub(super) nodes: Vec<Node<'a>>,
     /// For each resource who refers to it, and through which door.
-    pub(super) referrers: Vec<Vec<(NodeId, u64)>>,
+    referrers: Referrers,
     /// How many components the path of each stack's construct has.
     pub(super) stack_components: Vec<usize>,
     /// The resources, each after all that it refers to.
@@ -83,13 +85,14 @@ impl<'a> Side<'a> {
                 body,
                 kind: kind_of(body),
                 path: path_of(body),
+                mark: mark_of(body),
                 skeleton,
                 children: scope.children(stack, logical_id),
                 is_provider: false,
                 excluded: None,
             });
         }
-        let referrers = referrers(&nodes);
+        let referrers = Referrers::new(&nodes);
         let stack_components = (0..stacks.len()).map(|at| stack_components(&nodes, at)).collect();
         let mut side = Self { scope, nodes, referrers, stack_components, order: Vec::new() };
         side.order = side.dependency_order()?;
@@ -161,6 +164,12 @@ impl<'a> Side<'a> {
         combine(&skeleton.hash, references, &mut depends_on, &mut children)
     }
 
+    /// Returns who refers to a resource, and through which doors.
+    pub(super) fn referrers(&self, id: NodeId) -> &[(NodeId, u64)] {
+        let Referrers { starts, all } = &self.referrers;
+        &all[starts[id as usize]..starts[id as usize + 1]]
+    }
+
     /// Returns all resources that one refers to.
     pub(super) fn targets(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         let node = self.node(id);
@@ -223,7 +232,7 @@ impl<'a> Side<'a> {
             .collect();
         let policies: Vec<NodeId> = roles
             .iter()
-            .flat_map(|role| &self.referrers[*role as usize])
+            .flat_map(|role| self.referrers(*role))
             .map(|(id, _)| *id)
             .filter(|id| self.node(*id).kind == "AWS::IAM::Policy")
             .collect();
@@ -252,21 +261,51 @@ fn kind_of(body: &Object) -> &str {
     body.get("Type").and_then(Value::as_str).unwrap_or_default()
 }
 
+/// Keys that mark what is made to be replaced: the framework writes the first one.
+const MARKS: [&str; 2] = ["aws:cdk:do-not-refactor", "aws:cdk:skip-refactor"];
+
+fn mark_of(body: &Object) -> Option<&'static str> {
+    let metadata = body.get("Metadata")?;
+    MARKS
+        .into_iter()
+        .find(|key| metadata.get(key).is_some_and(|value| *value != Value::Bool(false)))
+}
+
 fn path_of(body: &Object) -> Option<&str> {
     body.get("Metadata")?.get("aws:cdk:path")?.as_str()
 }
 
-fn referrers(nodes: &[Node<'_>]) -> Vec<Vec<(NodeId, u64)>> {
-    let mut referrers = vec![Vec::new(); nodes.len()];
-    for (at, node) in nodes.iter().enumerate() {
-        for slot in &node.skeleton.slots {
-            referrers[slot.target as usize].push((number(at), slot.place));
+/// Who refers to each resource, one after the other.
+struct Referrers {
+    /// Where the referrers of a resource start; one more at the end.
+    starts: Vec<usize>,
+    all: Vec<(NodeId, u64)>,
+}
+
+impl Referrers {
+    fn new(nodes: &[Node<'_>]) -> Self {
+        let mut references = Vec::new();
+        for (at, node) in nodes.iter().enumerate() {
+            let slots = node.skeleton.slots.iter().map(|slot| (slot.target, slot.place));
+            let depends_on = node.skeleton.depends_on.iter().map(|target| (*target, DEPENDS_ON));
+            let from = number(at);
+            references.extend(slots.chain(depends_on).map(|(to, place)| (to, from, place)));
         }
-        for target in &node.skeleton.depends_on {
-            referrers[*target as usize].push((number(at), DEPENDS_ON));
+        let mut starts = vec![0; nodes.len() + 1];
+        for (to, ..) in &references {
+            starts[*to as usize + 1] += 1;
         }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut next = starts.clone();
+        let mut all = vec![(0, 0); references.len()];
+        for (to, from, place) in references {
+            all[next[to as usize]] = (from, place);
+            next[to as usize] += 1;
+        }
+        Self { starts, all }
     }
-    referrers
 }
 
 /// Returns how many components of the construct paths in a stack belong to the stack itself: a

@@ -8,6 +8,7 @@
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
+use smallvec::SmallVec;
 
 use super::CompareError;
 use super::digest::{Digest, Stream, Tag};
@@ -77,6 +78,9 @@ pub(super) struct Walker<'s, 'a> {
     in_definition: bool,
 }
 
+/// The members of an object, to be sorted.
+type Members<'v> = SmallVec<[(&'v Text, &'v Value); 12]>;
+
 /// Sorts members by their keys. Mostly they are sorted already: the CDK writes them so.
 fn sort_by_key(members: &mut [(&Text, &Value)]) {
     if !members.is_sorted_by_key(|(key, _)| *key) {
@@ -119,7 +123,7 @@ impl<'s, 'a> Walker<'s, 'a> {
         self.restart(stack);
         let nested = self.scope.nested(stack, logical_id).is_some();
         let mut depends_on = Vec::new();
-        let mut keys: Vec<_> = body.iter().collect();
+        let mut keys: Members<'_> = body.iter().collect();
         sort_by_key(&mut keys);
         for (key, value) in keys {
             let place = mix(0, key);
@@ -220,7 +224,7 @@ impl<'s, 'a> Walker<'s, 'a> {
                 && key != "aws:cdk:do-not-refactor"
                 && key != "aws:cdk:skip-refactor"
         };
-        let mut members: Vec<_> = metadata.iter().filter(|(key, _)| counts(key)).collect();
+        let mut members: Members<'_> = metadata.iter().filter(|(key, _)| counts(key)).collect();
         if members.is_empty() {
             return Ok(());
         }
@@ -238,7 +242,7 @@ impl<'s, 'a> Walker<'s, 'a> {
         place: u64,
         nested: bool,
     ) -> Result<(), CompareError> {
-        let mut members: Vec<_> = properties
+        let mut members: Members<'_> = properties
             .iter()
             .filter(|(key, _)| !(nested && matches!(key.as_str(), "TemplateURL" | "Parameters")))
             .collect();
@@ -306,7 +310,7 @@ impl<'s, 'a> Walker<'s, 'a> {
             Value::Object(object) => match Intrinsic::of(object) {
                 Some(intrinsic) => self.intrinsic(stack, intrinsic, object, place)?,
                 None => {
-                    let mut members: Vec<_> = object.iter().collect();
+                    let mut members: Members<'_> = object.iter().collect();
                     sort_by_key(&mut members);
                     self.members(stack, &members, place)?;
                 }
@@ -413,7 +417,7 @@ impl<'s, 'a> Walker<'s, 'a> {
                 Some((producer, value)) => self.expand(producer, value, place, false),
                 None => {
                     self.stream.tag(Tag::StackOutput);
-                    let mut members: Vec<_> = object.iter().collect();
+                    let mut members: Members<'_> = object.iter().collect();
                     sort_by_key(&mut members);
                     self.members(stack, &members, place)
                 }

@@ -20,7 +20,7 @@ pub(super) fn is_indistinct(matching: &Matching<'_, '_>, pair: &Pair) -> bool {
     }
     // Both have surroundings, and nothing in them is the same.
     let is_connected = |side: &Side<'_>, id: NodeId| {
-        !side.referrers[id as usize].is_empty() || side.targets(id).next().is_some()
+        !side.referrers(id).is_empty() || side.targets(id).next().is_some()
     };
     if is_connected(matching.old, pair.old) && is_connected(matching.new, pair.new) {
         return true;
@@ -44,8 +44,8 @@ fn name(path: &str) -> Option<&str> {
 /// Whether something that refers to the old resource, or that it refers to, corresponds to
 /// something that does the same with the new one.
 fn has_corresponding_neighbour(matching: &Matching<'_, '_>, pair: &Pair) -> bool {
-    let now: Vec<_> = matching.new.referrers[pair.new as usize].iter().collect();
-    let referrers = matching.old.referrers[pair.old as usize].iter();
+    let now: Vec<_> = matching.new.referrers(pair.new).iter().collect();
+    let referrers = matching.old.referrers(pair.old).iter();
     let by_referrer = referrers
         .filter(|(referrer, _)| !matching.old.node(*referrer).is_provider)
         .filter_map(|(referrer, place)| Some((matching.partner_of_old(*referrer)?, *place)))
