@@ -38,6 +38,8 @@ pub(super) struct Matching<'s, 'a> {
     pub(super) old_pair: Vec<Option<usize>>,
     pub(super) new_pair: Vec<Option<usize>>,
     pub(super) renaming: Renaming<'a>,
+    /// The digests of the resources as they are now, before anything was matched by content.
+    pub(super) first_new_digests: Vec<Digest>,
     /// Resources that exchanged their contents with others.
     pub(super) swapped: Vec<NodeId>,
 }
@@ -56,6 +58,7 @@ impl<'s, 'a> Matching<'s, 'a> {
             old_pair: vec![None; old.nodes.len()],
             new_pair: vec![None; new.nodes.len()],
             renaming: Renaming::default(),
+            first_new_digests: Vec::new(),
             swapped: Vec::new(),
         };
         for (source, destination, origin) in decided {
@@ -129,10 +132,18 @@ impl<'s, 'a> Matching<'s, 'a> {
 
     /// Returns the exact digests of both sides, pairs by their identity.
     pub(super) fn digests(&self) -> (Vec<Digest>, Vec<Digest>) {
-        (
-            self.old.digests(|id| Some(&self.old.node(id).skeleton), &self.old_pair),
-            self.new.digests(|id| Some(&self.new.node(id).skeleton), &self.new_pair),
-        )
+        let of = |side: &Side<'_>, pair: &[Option<usize>]| {
+            side.digests(|id| Some(&side.node(id).skeleton), pair)
+        };
+        if !self.pairs.is_empty() {
+            return (of(self.old, &self.old_pair), of(self.new, &self.new_pair));
+        }
+        // The first time there is much to do.
+        std::thread::scope(|scope| {
+            let old = scope.spawn(|| of(self.old, &self.old_pair));
+            let new = of(self.new, &self.new_pair);
+            (old.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), new)
+        })
     }
 
     /// Same location, same type: unmoved, unless contents were exchanged. A resource whose exact
@@ -161,14 +172,18 @@ impl<'s, 'a> Matching<'s, 'a> {
                 doubtful.push((old, new));
             }
         }
-        let fixed_old: HashSet<NodeId> = in_place.iter().map(|(old, _)| *old).collect();
-        let fixed_new: HashSet<NodeId> = in_place.iter().map(|(_, new)| *new).collect();
+        let mut fixed_old = vec![false; self.old.nodes.len()];
+        let mut fixed_new = vec![false; self.new.nodes.len()];
+        for &(old, new) in &in_place {
+            fixed_old[old as usize] = true;
+            fixed_new[new as usize] = true;
+        }
         let mut old_pool: HashMap<Digest, usize> = HashMap::default();
-        for id in self.free_old().filter(|id| !fixed_old.contains(id)) {
+        for id in self.free_old().filter(|id| !fixed_old[*id as usize]) {
             *old_pool.entry(old_digests[id as usize]).or_default() += 1;
         }
         let mut new_pool: HashMap<Digest, usize> = HashMap::default();
-        for id in self.free_new().filter(|id| !fixed_new.contains(id)) {
+        for id in self.free_new().filter(|id| !fixed_new[*id as usize]) {
             *new_pool.entry(new_digests[id as usize]).or_default() += 1;
         }
         loop {
@@ -193,6 +208,7 @@ impl<'s, 'a> Matching<'s, 'a> {
                 break;
             }
         }
+        self.first_new_digests = new_digests;
         self.swapped = doubtful.into_iter().map(|(old, _)| old).collect();
         in_place.sort_unstable();
         for (old, new) in in_place {
@@ -203,15 +219,18 @@ impl<'s, 'a> Matching<'s, 'a> {
     /// Equal literal values of all properties that make up the physical ID: certain even when
     /// other properties changed.
     fn by_physical_id(&mut self) {
+        let mut identifiers: Identifiers<'_> = HashMap::default();
         let mut sources: HashMap<(&str, Vec<&str>), Vec<NodeId>> = HashMap::default();
         for id in self.free_old() {
-            if let Some((_, values)) = physical_id(self.old, id) {
+            if let Some((_, values)) = physical_id(self.old, id, &mut identifiers) {
                 sources.entry((self.old.node(id).kind, values)).or_default().push(id);
             }
         }
         let mut found: HashMap<NodeId, Vec<(NodeId, Vec<&str>)>> = HashMap::default();
         for id in self.free_new() {
-            let Some((properties, values)) = physical_id(self.new, id) else { continue };
+            let Some((properties, values)) = physical_id(self.new, id, &mut identifiers) else {
+                continue;
+            };
             if let Some([source]) =
                 sources.get(&(self.new.node(id).kind, values)).map(Vec::as_slice)
             {
@@ -348,10 +367,20 @@ fn with(pairs: Vec<(NodeId, NodeId)>, evidence: &Evidence) -> Vec<(NodeId, NodeI
     pairs.into_iter().map(|(old, new)| (old, new, evidence.clone())).collect()
 }
 
+/// The properties that make up the physical ID, by resource type, if they can be set.
+type Identifiers<'a> = HashMap<&'a str, Option<Vec<&'static str>>>;
+
 /// Returns the properties that make up the physical ID and their values, if all are literal.
-fn physical_id<'a>(side: &Side<'a>, id: NodeId) -> Option<(Vec<&'static str>, Vec<&'a str>)> {
+fn physical_id<'a>(
+    side: &Side<'a>,
+    id: NodeId,
+    identifiers: &mut Identifiers<'a>,
+) -> Option<(Vec<&'static str>, Vec<&'a str>)> {
     let node = side.node(id);
-    let names = registry::lookup(node.kind)?.settable_identifier()?;
+    let names = identifiers
+        .entry(node.kind)
+        .or_insert_with(|| registry::lookup(node.kind)?.settable_identifier())
+        .as_ref()?;
     let properties = node.body.get("Properties")?;
     let values: Option<Vec<&str>> = names
         .iter()
@@ -362,5 +391,5 @@ fn physical_id<'a>(side: &Side<'a>, id: NodeId) -> Option<(Vec<&'static str>, Ve
         })
         .collect();
     let values = values.filter(|values| !values.is_empty())?;
-    Some((names, values))
+    Some((names.clone(), values))
 }

@@ -169,8 +169,7 @@ fn identical_stayed(matching: &Matching<'_, '_>) -> HashMap<NodeId, Vec<NodeId>>
     if moved.is_empty() {
         return stayed;
     }
-    let unmatched = vec![None; matching.new.nodes.len()];
-    let digests = matching.new.digests(|id| Some(&matching.new.node(id).skeleton), &unmatched);
+    let digests = &matching.first_new_digests;
     let mut unmoved: HashMap<&Digest, Vec<NodeId>> = HashMap::default();
     for pair in matching.pairs.iter().filter(|pair| pair.evidence.is_none()) {
         let same = unmoved.entry(&digests[pair.new as usize]).or_default();

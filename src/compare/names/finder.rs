@@ -329,6 +329,10 @@ impl<'a> Finder<'a> {
             .last()
             .map(|(at, _)| at)?;
         let word = &head[word_start..];
+        // Hashes of assets are full of digits; names of constructs start with a letter.
+        if !word.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return None;
+        }
         for length in (1..word.len()).rev() {
             let Some(known) = self.humans().get(&word[..length]) else { continue };
             let mut readings = Vec::new();
