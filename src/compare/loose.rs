@@ -73,8 +73,12 @@ impl<'a> Loose<'a> {
                 })
                 .collect::<Result<Vec<_>, _>>()
         };
-        let old = walk(matching.old, &matching.old_pair)?;
-        let new = walk(matching.new, &matching.new_pair)?;
+        let (old, new) = std::thread::scope(|scope| {
+            let old = scope.spawn(|| walk(matching.old, &matching.old_pair));
+            let new = walk(matching.new, &matching.new_pair);
+            (old.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), new)
+        });
+        let (old, new) = (old?, new?);
         Ok(Some(Self { finder, old, new }))
     }
 

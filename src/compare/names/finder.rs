@@ -1,6 +1,6 @@
 //! Finds the names of known constructs in texts.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -96,9 +96,9 @@ pub(in crate::compare) struct Finder<'a> {
     unique: ByHash,
     words: Words<'a>,
     /// Made when the first text asks for it: few do.
-    addresses: OnceCell<HashMap<u32, Vec<u32>>>,
+    addresses: OnceLock<HashMap<u32, Vec<u32>>>,
     /// Readable parts of unique ids; made when the first text asks for it.
-    humans: OnceCell<HashMap<String, Vec<(u32, Start)>>>,
+    humans: OnceLock<HashMap<String, Vec<(u32, Start)>>>,
 }
 
 impl<'a> KnownConstruct<'a> {
@@ -162,7 +162,7 @@ impl<'a> Finder<'a> {
         for (name, path) in stack_names {
             words.add(name, (Form::StackName, path));
         }
-        Self { constructs, unique, words, addresses: OnceCell::new(), humans: OnceCell::new() }
+        Self { constructs, unique, words, addresses: OnceLock::new(), humans: OnceLock::new() }
     }
 
     fn addresses(&self) -> &HashMap<u32, Vec<u32>> {
