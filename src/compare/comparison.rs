@@ -55,7 +55,8 @@ pub struct Mapping {
     /// Deployed resources of equal content that stay where they are (RFC 0162's "X, Y become Y,
     /// Z"): a decision can say that one of them moved instead.
     pub identical_stayed: Vec<Location>,
-    /// Why CloudFormation cannot move it; then the deployment recreates it.
+    /// Why CloudFormation cannot move it, as the end of a sentence that starts with the resource:
+    /// then the deployment recreates it.
     pub blocked: Option<String>,
 }
 

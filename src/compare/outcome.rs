@@ -152,7 +152,7 @@ fn mapping(
         indistinct,
         identical_stayed: stayed.map(|id| matching.new.location(*id)).collect(),
         blocked: registry::refactor_block(source.kind).or_else(|| {
-            of_the_stack.map(|pseudo| format!("refers to `{pseudo}`, which differs between stacks"))
+            of_the_stack.map(|pseudo| format!("cannot be moved by CloudFormation, since it refers to `{pseudo}`, which differs between stacks"))
         }),
     }
 }

@@ -41,10 +41,7 @@ pub(super) fn moves(mappings: &[Mapping], style: Style) -> Vec<String> {
 pub(super) fn remarks(mapping: &Mapping, style: Style) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(why) = &mapping.blocked {
-        remarks.push(format!(
-            "CloudFormation cannot move it ({}): the deployment will recreate it",
-            plain(why)
-        ));
+        remarks.push(format!("{}: the deployment will recreate it", plain(why)));
     }
     let replaces: Vec<_> = mapping.changes.iter().filter(|change| change.replaces).collect();
     if !replaces.is_empty() {

@@ -75,7 +75,8 @@ fn moved() -> Comparison {
         place("Web.WebsiteOriginPolicyBBBB2222", "Web/Website/Origin/Policy/Resource"),
         path("MyStack/Bucket", "Web/Website/Origin"),
     );
-    policy.blocked = Some("the type `AWS::S3::BucketPolicy` cannot be refactored".into());
+    policy.blocked =
+        Some("cannot be moved by CloudFormation, since the type has no read handler".into());
     let mut distribution = mapping(
         "AWS::CloudFront::Distribution",
         place("MyStack.Distribution830FAC52", "MyStack/Distribution/Resource"),
