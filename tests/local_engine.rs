@@ -1,5 +1,10 @@
 //! The embedded CloudFormation through its library: what a client of AWS would see.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+#[path = "local/refactors.rs"]
+mod refactors;
+
 #[path = "local/mod.rs"]
 mod world;
 

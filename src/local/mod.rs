@@ -37,6 +37,10 @@ pub use parameter_store::BOOTSTRAP_VERSION;
 pub use record::{
     Attributes, Input, Json, Output, Parameter, Physical, Resource, StackEvent, StackInfo,
 };
+pub use refactor::{
+    CreateStackRefactor, RefactorAction, RefactorInfo, ResourceLocation, ResourceMapping,
+    StackDefinition,
+};
 pub use stacks::{
     CreateStack, DeleteStack, Detail, Page, ParameterDeclaration, ResourceChange, StackDetail,
     StackResource, StackSummary, TemplateSource, TemplateStage, TemplateSummary, TypeDescription,

@@ -1,12 +1,18 @@
 //! An AWS in a temporary directory with a clock that stands still.
 
-#![allow(dead_code, unreachable_pub, reason = "each test uses its part of this")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "each test uses its part of this, and fails by a panic"
+)]
 
 use std::sync::Arc;
 
 use cdkr::local::{
-    Ambient, Answer, Cloud, CountingIds, CreateStack, Delays, ManualClock, Options, Physical,
-    Region, ServiceError, StackDetail, TemplateSource, UpdateStack,
+    Ambient, Answer, Cloud, CountingIds, CreateStack, CreateStackRefactor, Delays, ManualClock,
+    Options, Physical, RefactorInfo, Region, ResourceLocation, ResourceMapping, ServiceError,
+    StackDefinition, StackDetail, TemplateSource, UpdateStack,
 };
 use cdkr::model::Environment;
 
@@ -139,3 +145,61 @@ pub fn with_outputs(resources: &str, outputs: &str) -> String {
 
 pub const QUEUE: &str = r#""Queue":{"Type":"AWS::SQS::Queue"}"#;
 pub const TOPIC: &str = r#""Topic":{"Type":"AWS::SNS::Topic"}"#;
+
+/// A request to refactor: definitions as name and template, mappings as `A.X>B.Y`.
+pub fn refactor(definitions: &[(&str, &str)], mappings: &[&str]) -> CreateStackRefactor {
+    let location = |text: &str| {
+        let (stack, id) = text.split_once('.').unwrap();
+        ResourceLocation { stack: stack.to_owned(), logical_id: id.to_owned() }
+    };
+    CreateStackRefactor {
+        definitions: definitions
+            .iter()
+            .map(|(name, text)| StackDefinition {
+                stack: Some((*name).to_owned()),
+                template: TemplateSource::body(text),
+            })
+            .collect(),
+        mappings: mappings
+            .iter()
+            .map(|mapping| {
+                let (source, destination) = mapping.split_once('>').unwrap();
+                ResourceMapping { source: location(source), destination: location(destination) }
+            })
+            .collect(),
+        ..CreateStackRefactor::default()
+    }
+}
+
+impl World {
+    /// Creates a refactor and returns what becomes of it.
+    pub fn preview(&self, request: &CreateStackRefactor) -> RefactorInfo {
+        let id = self.region().create_stack_refactor(request).unwrap();
+        self.region().describe_stack_refactor(&id).unwrap()
+    }
+
+    /// Creates a refactor that is refused, and returns why, without the stack that it names.
+    pub fn refusal(&self, request: &CreateStackRefactor) -> String {
+        let info = self.preview(request);
+        assert_eq!(
+            (info.status.as_str(), info.execution_status.as_str()),
+            ("CREATE_FAILED", "UNAVAILABLE")
+        );
+        let reason = info.status_reason.unwrap();
+        match reason.split_once(": ") {
+            Some((stack, rest)) if stack.starts_with("arn:") => rest.to_owned(),
+            _ => reason,
+        }
+    }
+
+    /// Carries a refactor out, up to stable stacks; returns its ID.
+    pub fn carry_out(&self, request: &CreateStackRefactor) -> String {
+        let info = self.preview(request);
+        assert_eq!(info.status, "CREATE_COMPLETE", "{:?}", info.status_reason);
+        self.region().execute_stack_refactor(&info.id).unwrap();
+        let info = self.region().describe_stack_refactor(&info.id).unwrap();
+        assert_eq!(info.execution_status, "EXECUTE_COMPLETE", "{:?}", info.execution_status_reason);
+        self.clock.advance(10_000);
+        info.id
+    }
+}

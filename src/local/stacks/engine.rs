@@ -145,7 +145,7 @@ impl<'t, 'a> Engine<'t, 'a> {
             ..ResourceChange::default()
         });
         if self.preview {
-            wanted.physical_id = UNKNOWN.to_owned();
+            UNKNOWN.clone_into(&mut wanted.physical_id);
             stack.resources.insert(wanted.logical_id.clone(), wanted);
             return Ok(());
         }
@@ -183,7 +183,7 @@ impl<'t, 'a> Engine<'t, 'a> {
         self.changes.push(change);
         if self.preview {
             if replaced {
-                wanted.physical_id = UNKNOWN.to_owned();
+                UNKNOWN.clone_into(&mut wanted.physical_id);
             }
             stack.resources.insert(wanted.logical_id.clone(), wanted);
             return Ok(());

@@ -39,6 +39,7 @@ pub use types::TypeDescription;
 pub use update::UpdateStack;
 
 pub(crate) use create::{new_stack, start as start_creation};
+pub(crate) use diff::differences;
 pub(crate) use read::page;
 pub(crate) use update::{check_updatable, start as start_update, target as update_target};
 
@@ -134,7 +135,8 @@ pub(crate) fn check_capabilities(template: &Template, given: &[String]) -> Answe
     let (needed, _) = templates::required_capabilities(template);
     let has = |name: &str| given.iter().any(|other| other == name);
     let missing = needed.iter().find(|name| {
-        !has(name) && !(name.as_str() == "CAPABILITY_IAM" && has("CAPABILITY_NAMED_IAM"))
+        let stronger = name.as_str() == "CAPABILITY_IAM" && has("CAPABILITY_NAMED_IAM");
+        !has(name) && !stronger
     });
     match missing {
         None => Ok(()),

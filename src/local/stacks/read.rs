@@ -170,15 +170,13 @@ impl Region<'_> {
         name: Option<&str>,
         token: Option<&str>,
     ) -> Answer<Page<StackDetail>> {
-        self.transact(|tx| match name {
-            Some(name) => {
+        self.transact(|tx| {
+            if let Some(name) = name {
                 let stack = detail(existing(tx, name)?);
-                Ok(Page { items: vec![stack], next_token: None })
+                return Ok(Page { items: vec![stack], next_token: None });
             }
-            None => {
-                let stacks = all(tx, "stacks")?.into_iter().map(detail).collect();
-                page(stacks, self.page_size(), token)
-            }
+            let stacks = all(tx, "stacks")?.into_iter().map(detail).collect();
+            page(stacks, self.page_size(), token)
         })
     }
 

@@ -37,13 +37,12 @@ impl Surroundings<'_, '_> {
             return Ok(UNKNOWN.into());
         }
         let stored;
-        let outputs = match self.outputs.get(&resource.physical_id) {
-            Some(outputs) => outputs,
-            None => {
-                let child = super::find(self.tx, &resource.physical_id);
-                stored = child.map_err(|error| error.message)?.map(|child| child.info.outputs);
-                stored.as_deref().unwrap_or_default()
-            }
+        let outputs = if let Some(outputs) = self.outputs.get(&resource.physical_id) {
+            outputs
+        } else {
+            let child = super::find(self.tx, &resource.physical_id);
+            stored = child.map_err(|error| error.message)?.map(|child| child.info.outputs);
+            stored.as_deref().unwrap_or_default()
         };
         let found = outputs.iter().find(|other| other.key == output);
         found.map(|found| found.value.as_str().into()).ok_or_else(|| {

@@ -90,7 +90,7 @@ impl<'a> Tx<'a> {
     pub(crate) fn list(&self, directory: &str) -> Answer<Vec<String>> {
         let names = entries(&self.directory.join(directory))?.into_iter();
         let mut paths: Vec<String> = names
-            .filter(|name| name.ends_with(".json"))
+            .filter(|name| Path::new(name).extension().is_some_and(|found| found == "json"))
             .map(|name| format!("{directory}/{name}"))
             .filter(|path| !self.writes.contains_key(path))
             .collect();
