@@ -10,3 +10,12 @@ mod world;
 
 #[path = "local/stacks.rs"]
 mod stacks;
+
+#[path = "local/change_sets.rs"]
+mod change_sets;
+
+#[path = "local/state.rs"]
+mod state;
+
+#[path = "local/apps.rs"]
+mod apps;

@@ -279,7 +279,7 @@ fn an_update_without_changes_is_refused() {
     for same in [
         template(QUEUE),
         format!(r#"{{"Description":"other","Resources":{{{QUEUE}}}}}"#),
-        format!("Resources:\n  Queue:\n    Type: AWS::SQS::Queue\n"),
+        "Resources:\n  Queue:\n    Type: AWS::SQS::Queue\n".to_owned(),
     ] {
         assert_eq!(message(world.update("Shop", &same)), "No updates are to be performed.");
     }
