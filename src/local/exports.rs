@@ -137,6 +137,7 @@ impl Index {
 
 /// Brings the index up to date with a stack that is about to be written or has gone.
 pub(crate) fn update(tx: &mut Tx<'_>, stack: &Stack, exists: bool) -> Answer<()> {
+    let stored = tx.get::<Index>(FILE)?;
     let before = Index::load(tx)?;
     let mut after = before.clone();
     if exists {
@@ -144,7 +145,8 @@ pub(crate) fn update(tx: &mut Tx<'_>, stack: &Stack, exists: bool) -> Answer<()>
     } else {
         after.forget(stack);
     }
-    if after != before {
+    // An index that is only in the head would be made anew again and again.
+    if stored.is_none() || after != before {
         tx.put(FILE, &after)?;
     }
     Ok(())

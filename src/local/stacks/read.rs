@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
 use super::create::TemplateSource;
 use super::{find_any, get, path};
 use crate::local::error::{Answer, ServiceError};
@@ -135,8 +138,14 @@ fn detail(stack: Stack) -> StackDetail {
     }
 }
 
+/// The part of a stack that lists show: what is not wanted is passed over when it is read.
+#[derive(Deserialize)]
+struct Head {
+    info: StackInfo,
+}
+
 /// Returns all stacks in a directory of the state.
-fn all(tx: &Tx<'_>, directory: &str) -> Answer<Vec<Stack>> {
+fn all<T: DeserializeOwned>(tx: &Tx<'_>, directory: &str) -> Answer<Vec<T>> {
     let mut stacks = Vec::new();
     for path in tx.list(directory)? {
         stacks.extend(tx.get(&path)?);
@@ -190,12 +199,12 @@ impl Region<'_> {
         token: Option<&str>,
     ) -> Answer<Page<StackSummary>> {
         self.transact(|tx| {
-            let mut found = all(tx, "stacks")?;
+            let mut found: Vec<Head> = all(tx, "stacks")?;
             if statuses.is_empty() || statuses.iter().any(|status| status == "DELETE_COMPLETE") {
                 found.extend(all(tx, "deleted")?);
             }
             let wanted =
-                |stack: &Stack| statuses.is_empty() || statuses.contains(&stack.info.status);
+                |stack: &Head| statuses.is_empty() || statuses.contains(&stack.info.status);
             let mut found: Vec<StackSummary> = found
                 .into_iter()
                 .filter(wanted)
@@ -262,7 +271,7 @@ impl Region<'_> {
                 (Some(name), _) => existing(tx, name)?,
                 (None, Some(id)) => {
                     let owns = |stack: &Stack| stack.live().any(|other| other.physical_id == id);
-                    let owner = all(tx, "stacks")?.into_iter().find(owns);
+                    let owner = all::<Stack>(tx, "stacks")?.into_iter().find(owns);
                     owner.ok_or_else(|| {
                         ServiceError::validation(format!("Stack for {id} does not exist"))
                     })?
