@@ -149,7 +149,7 @@ pub const TOPIC: &str = r#""Topic":{"Type":"AWS::SNS::Topic"}"#;
 /// A request to refactor: definitions as name and template, mappings as `A.X>B.Y`.
 pub fn refactor(definitions: &[(&str, &str)], mappings: &[&str]) -> CreateStackRefactor {
     let location = |text: &str| {
-        let (stack, id) = text.split_once('.').unwrap();
+        let (stack, id) = text.rsplit_once('.').unwrap();
         ResourceLocation { stack: stack.to_owned(), logical_id: id.to_owned() }
     };
     CreateStackRefactor {

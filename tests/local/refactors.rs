@@ -2,6 +2,7 @@
 
 use cdkr::local::{
     CreateStackRefactor, DeleteStack, Faults, RefactorFault, StackDefinition, TemplateSource,
+    TemplateStage,
 };
 
 use crate::world::*;
@@ -548,4 +549,72 @@ fn an_unknown_refactor_is_not_found() {
     assert_eq!((error.code.as_str(), error.http_status), ("StackRefactorNotFoundException", 404));
     assert!(world.region().execute_stack_refactor("no").is_err());
     assert!(world.region().list_stack_refactor_actions("no", None, None).is_err());
+}
+
+#[test]
+fn an_update_before_the_preview_is_ready_makes_it_obsolete_too() {
+    let world = prepare(slow_world());
+    let request = refactor(&[("A", &left()), ("B", &arrived())], &[]);
+    let id = world.region().create_stack_refactor(&request).unwrap();
+    world.update("B", &b(&format!(",{QUEUE}").replace("Queue\":", "More\":"))).unwrap();
+    world.clock.advance(10_000);
+    let info = world.region().describe_stack_refactor(&id).unwrap();
+    assert_eq!(info.execution_status, "OBSOLETE");
+}
+
+/// A parent with two nested stacks, the first with two queues.
+fn nested() -> World {
+    let world = world();
+    let outputs = r#""Url":{"Value":{"Ref":"Queue"}}"#;
+    let one = with_outputs(&format!("{QUEUE},{STAYS}"), outputs);
+    world.cloud.put_object("s", "one", one.as_bytes()).unwrap();
+    world.cloud.put_object("s", "two", template(THERE).as_bytes()).unwrap();
+    let child = |id: &str, key: &str| {
+        format!(
+            r#""{id}":{{"Type":"AWS::CloudFormation::Stack","Properties":{{"TemplateURL":"https://s.s3.amazonaws.com/{key}"}}}}"#
+        )
+    };
+    let user = r#""User":{"Type":"AWS::SSM::Parameter","Properties":{"Value":{"Fn::GetAtt":["One","Outputs.Url"]}}}"#;
+    let parent = template(&format!("{},{},{user}", child("One", "one"), child("Two", "two")));
+    world.deploy("Parent", &parent);
+    world
+}
+
+#[test]
+fn a_resource_moves_between_nested_stacks_and_the_parent_stays_as_it_is() {
+    let world = nested();
+    let (one, two) = (world.id("Parent", "One"), world.id("Parent", "Two"));
+    let queue = world.thing(&one, "Queue");
+    // The parent uses the output, so that the first stack must go on to give its value.
+    let imported = with_outputs(STAYS, r#""Url":{"Value":{"Fn::ImportValue":"queue"}}"#);
+    let there = with_outputs(
+        &format!("{THERE},{QUEUE}"),
+        r#""Q":{"Value":{"Ref":"Queue"},"Export":{"Name":"queue"}}"#,
+    );
+    let mapping = format!("{one}.Queue>{two}.Queue");
+    let info = world.preview(&refactor(&[(&one, &imported), (&two, &there)], &[&mapping]));
+    assert_eq!(info.status, "CREATE_COMPLETE", "{:?}", info.status_reason);
+    world.region().execute_stack_refactor(&info.id).unwrap();
+    world.clock.advance(10_000);
+    assert_eq!(world.thing(&two, "Queue").generation, queue.generation);
+    assert_eq!(world.output(&one, "Url"), queue.physical_id);
+    assert_eq!(world.status("Parent"), "CREATE_COMPLETE");
+}
+
+#[test]
+fn a_nested_stack_moves_with_all_that_is_in_it() {
+    let world = nested();
+    world.deploy("Other", &template(TOPIC));
+    let two = world.id("Parent", "Two");
+    let topic = world.thing(&two, "Other");
+    let old = world.region().get_template(Some("Parent"), None, TemplateStage::Original).unwrap();
+    let start = old.find(",\"Two\"").unwrap();
+    let end = start + old[start + 1..].find(",\"User\"").unwrap() + 1;
+    let (parent, other) =
+        (old.replace(&old[start..end], ""), template(&format!("{TOPIC}{}", &old[start..end])));
+    world
+        .carry_out(&refactor(&[("Parent", &parent), ("Other", &other)], &["Parent.Two>Other.Two"]));
+    assert_eq!(world.id("Other", "Two"), two);
+    assert_eq!(world.stack(&two).info.parent_id, Some(world.stack("Other").info.id));
+    assert_eq!(world.thing(&two, "Other"), topic);
 }

@@ -231,10 +231,25 @@ pub(super) fn conclude(tx: &mut Tx<'_>, mut refactor: Refactor) -> Answer<()> {
             "AVAILABLE".clone_into(&mut refactor.info.execution_status);
         }
     }
-    if fault == Some(RefactorFault::Obsolete) {
+    let updated = if fault == Some(RefactorFault::Obsolete) {
+        refactor.info.stack_ids.first().cloned()
+    } else {
+        updated_since(tx, &refactor)?
+    };
+    if let Some(stack) = updated {
         "OBSOLETE".clone_into(&mut refactor.info.execution_status);
-        let stack = refactor.info.stack_ids.first().cloned().unwrap_or_default();
         refactor.info.execution_status_reason = Some(format!("{stack}: Stack was updated."));
     }
     save(tx, &refactor)
+}
+
+/// Returns a stack that was touched between the request and the end of the creation.
+fn updated_since(tx: &Tx<'_>, refactor: &Refactor) -> Answer<Option<String>> {
+    for definition in &refactor.definitions {
+        let stack = find(tx, &definition.stack_id)?;
+        if stack.is_none_or(|stack| stack.revision != definition.revision) {
+            return Ok(Some(definition.stack_id.clone()));
+        }
+    }
+    Ok(None)
 }
