@@ -101,6 +101,17 @@ impl Creation<'_> {
         self.explicit_name().map(|name| self.id_of(&name))
     }
 
+    /// Returns the physical ID of what is written over if it exists: an inline policy is the
+    /// policy of that name of its roles, users and groups, whichever stack has it.
+    pub(crate) fn shared_id(&self) -> Option<String> {
+        if self.resource_type != "AWS::IAM::Policy" {
+            return None;
+        }
+        let mut parts = vec![self.property("PolicyName")?];
+        parts.extend(["Roles", "Users", "Groups"].iter().filter_map(|key| self.property(key)));
+        (parts.len() > 1).then(|| parts.join("|"))
+    }
+
     /// Returns the physical ID of a new resource without a name.
     pub(crate) fn fresh_id(&self, ambient: &Ambient) -> String {
         let prefix = PREFIXES.iter().find(|(name, _)| *name == self.resource_type);

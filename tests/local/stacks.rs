@@ -413,3 +413,67 @@ fn outputs_of_other_stacks_are_read_across_regions() {
     assert_eq!(world.output("Api", "X"), "far");
     assert_eq!(world.cloud.environments().unwrap().len(), 2);
 }
+
+#[test]
+fn an_inline_policy_is_shared_by_all_stacks_that_write_it() {
+    let world = world();
+    let policy = |retain: &str| {
+        format!(
+            r#""P":{{"Type":"AWS::IAM::Policy"{retain},"Properties":{{"PolicyName":"p","Roles":["r"],"PolicyDocument":{{}}}}}}"#
+        )
+    };
+    let exists = || !world.region().physical_resources("AWS::IAM::Policy").unwrap().is_empty();
+    world.deploy("Old", &template(&format!("{QUEUE},{}", policy(""))));
+    world.deploy("New", &template(&policy("")));
+    world.deploy("Old", &template(QUEUE));
+    assert!(!exists(), "the old stack has deleted the policy of the new one");
+    delete(&world, "New");
+    let kept = policy(r#","DeletionPolicy":"Retain""#);
+    world.deploy("Old", &template(&format!("{QUEUE},{kept}")));
+    world.deploy("New", &template(&policy("")));
+    world.deploy("Old", &template(QUEUE));
+    assert!(exists());
+    assert_eq!(world.thing("New", "P").stack_id, Some(world.stack("New").info.id));
+}
+
+#[test]
+fn templates_types_and_parameters_are_described() {
+    let world = world();
+    let text = r#"{"Description":"d","Parameters":{"P":{"Type":"Number","Default":3}},
+        "Resources":{"R":{"Type":"AWS::IAM::Role"},"Q":{"Type":"AWS::SQS::Queue"}}}"#;
+    let region = world.region();
+    let summary = region.validate_template(&TemplateSource::body(text)).unwrap();
+    assert_eq!(summary.capabilities, ["CAPABILITY_IAM"]);
+    assert_eq!(summary.resource_types, ["AWS::IAM::Role", "AWS::SQS::Queue"]);
+    assert_eq!(summary.parameters[0].default.as_deref(), Some("3"));
+    for (kind, expected) in [
+        ("AWS::S3::Bucket", "FULLY_MUTABLE"),
+        ("AWS::Lambda::Permission", "IMMUTABLE"),
+        ("AWS::IAM::Policy", "NON_PROVISIONABLE"),
+    ] {
+        assert_eq!(region.describe_type(kind).unwrap().provisioning_type, expected);
+    }
+    assert_eq!(region.describe_type("No::No::No").unwrap_err().code, "TypeNotFoundException");
+    assert_eq!(region.get_parameter("/cdk-bootstrap/hnb659fds/version").unwrap(), "32");
+    region.put_parameter("/cdk-bootstrap/hnb659fds/version", Some("21")).unwrap();
+    assert_eq!(region.get_parameter("/cdk-bootstrap/hnb659fds/version").unwrap(), "21");
+    region.put_parameter("/cdk-bootstrap/hnb659fds/version", None).unwrap();
+    let gone = region.get_parameter("/cdk-bootstrap/hnb659fds/version").unwrap_err();
+    assert_eq!(gone.code, "ParameterNotFound");
+    assert!(region.get_stack_policy("No").is_err());
+}
+
+#[test]
+fn a_resource_that_cannot_be_deleted_can_be_left_behind() {
+    let world = world();
+    world.deploy("Shop", &template(&format!("{QUEUE},{TOPIC}")));
+    let queue = world.id("Shop", "Queue");
+    failing(&world, "Queue");
+    delete(&world, "Shop");
+    assert_eq!(world.status("Shop"), "DELETE_FAILED");
+    assert_eq!(world.reason("Shop"), "The following resource(s) failed to delete: [Queue]. ");
+    let request = DeleteStack { name: "Shop".to_owned(), retain: vec!["Queue".to_owned()] };
+    world.region().delete_stack(&request).unwrap();
+    assert!(!world.region().stack_exists("Shop").unwrap());
+    assert_eq!(world.thing_of("AWS::SQS::Queue", &queue).stack_id, None);
+}

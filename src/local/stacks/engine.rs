@@ -250,7 +250,10 @@ impl<'t, 'a> Engine<'t, 'a> {
         }
         let creation = creation(self.tx, stack, wanted);
         let explicit = creation.explicit_id();
-        let id = explicit.clone().unwrap_or_else(|| creation.fresh_id(&self.tx.cloud.ambient));
+        let id = explicit
+            .clone()
+            .or_else(|| creation.shared_id())
+            .unwrap_or_else(|| creation.fresh_id(&self.tx.cloud.ambient));
         if explicit.is_some()
             && let Some(other) = resources::find(self.tx, &wanted.resource_type, &id)?
         {

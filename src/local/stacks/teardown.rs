@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::engine::NESTED;
 use super::nested;
 use crate::local::error::Answer;
-use crate::local::record::{Leaving, Resource, Stack, StackEvent};
+use crate::local::record::{Leaving, Physical, Resource, Stack, StackEvent};
 use crate::local::resources;
 use crate::local::state::Tx;
 use crate::local::{events, faults};
@@ -53,7 +53,7 @@ pub(super) fn let_go(
             continue;
         }
         if *retained {
-            release(tx, resource)?;
+            release(tx, stack, resource)?;
             tell(tx, "DELETE_SKIPPED", None);
             continue;
         }
@@ -79,9 +79,10 @@ pub(super) fn let_go(
 }
 
 /// A thing stays in the account and belongs to no stack any more.
-fn release(tx: &mut Tx<'_>, resource: &Resource) -> Answer<()> {
+fn release(tx: &mut Tx<'_>, stack: &Stack, resource: &Resource) -> Answer<()> {
     let found = resources::find(tx, &resource.resource_type, &resource.physical_id)?;
-    let Some(mut physical) = found else { return Ok(()) };
+    let own = |physical: &Physical| physical.stack_id.as_ref() == Some(&stack.info.id);
+    let Some(mut physical) = found.filter(own) else { return Ok(()) };
     (physical.stack_id, physical.logical_id) = (None, None);
     resources::save(tx, &physical)
 }
