@@ -24,7 +24,7 @@ pub(super) fn moves(
     mappings: &[ResourceMapping],
 ) -> Result<Vec<Move>, Refusal> {
     let mut moves = explicit(parties, active, mappings)?;
-    let mut leaving: BTreeMap<(String, String), Vec<(usize, String)>> = BTreeMap::new();
+    let mut leaving = Leaving::new();
     let mut unplaced = Vec::new();
     for (at, party) in parties.iter().enumerate() {
         let is_source = |id: &str| moves.iter().any(|each| each.from == at && each.from_id == id);
@@ -46,32 +46,7 @@ pub(super) fn moves(
             }
         }
     }
-    let mut without_source = Vec::new();
-    for (to, id) in unplaced {
-        let resource_type = type_of(&parties[to].new, &id);
-        let key = (id.clone(), resource_type.to_owned());
-        match leaving.get_mut(&key).map(|candidates| (candidates.len(), candidates)) {
-            Some((1, candidates)) => {
-                if let Some((from, from_id)) = candidates.pop() {
-                    moves.push(Move { from, from_id, to, to_id: id, explicit: false });
-                }
-            }
-            // [I] AWS does not say what it does with several candidates.
-            _ if resource_type == "AWS::CDK::Metadata" => {
-                return Err(Refusal::of(&parties[to].stack, CDK_METADATA));
-            }
-            _ => without_source.push((to, id)),
-        }
-    }
-    if let Some((to, _)) = without_source.first() {
-        let pair = |(to, id): &(usize, String)| format!("{id} -> {}", parties[*to].stack.info.id);
-        let pairs: Vec<String> = without_source.iter().map(pair).collect();
-        let reason = format!(
-            "Could not find any source stacks for Logical ID and Stack ID pairs: {}",
-            pairs.join(", ")
-        );
-        return Err(Refusal::of(&parties[*to].stack, reason));
-    }
+    automatic(parties, unplaced, &mut leaving, &mut moves)?;
     if let Some((from, id)) = leaving.values().flatten().next() {
         let party = &parties[*from];
         let is_metadata = type_of(&party.old, id) == "AWS::CDK::Metadata";
@@ -86,6 +61,43 @@ pub(super) fn moves(
         return Err(Refusal::bare("No resources to move were found in the stack definitions."));
     }
     Ok(moves)
+}
+
+/// What leaves a template, by logical ID and type.
+type Leaving = BTreeMap<(String, String), Vec<(usize, String)>>;
+
+/// Takes what is new in a template from the only other one that has lost the like of it.
+fn automatic(
+    parties: &[Party],
+    unplaced: Vec<(usize, String)>,
+    leaving: &mut Leaving,
+    moves: &mut Vec<Move>,
+) -> Result<(), Refusal> {
+    let mut without_source = Vec::new();
+    for (to, id) in unplaced {
+        let resource_type = type_of(&parties[to].new, &id);
+        let key = (id.clone(), resource_type.to_owned());
+        match leaving.get_mut(&key).map(|candidates| (candidates.len(), candidates)) {
+            Some((1, candidates)) => {
+                if let Some((from, from_id)) = candidates.pop() {
+                    moves.push(Move { from, from_id, to, to_id: id, explicit: false });
+                }
+            }
+            _ if resource_type == "AWS::CDK::Metadata" => {
+                return Err(Refusal::of(&parties[to].stack, CDK_METADATA));
+            }
+            // [I] AWS does not say what it does with several candidates.
+            _ => without_source.push((to, id)),
+        }
+    }
+    let Some((to, _)) = without_source.first() else { return Ok(()) };
+    let pair = |(to, id): &(usize, String)| format!("{id} -> {}", parties[*to].stack.info.id);
+    let pairs: Vec<String> = without_source.iter().map(pair).collect();
+    let reason = format!(
+        "Could not find any source stacks for Logical ID and Stack ID pairs: {}",
+        pairs.join(", ")
+    );
+    Err(Refusal::of(&parties[*to].stack, reason))
 }
 
 fn type_changes(party: &Party, id: &str) -> bool {
