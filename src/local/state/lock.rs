@@ -13,9 +13,10 @@ use std::time::Duration;
 use crate::local::clock::iso8601;
 use crate::local::error::{Answer, ServiceError};
 
-/// How often and how long to try: a minute in all.
-const ATTEMPTS: u32 = 12_000;
-const PAUSE: Duration = Duration::from_millis(5);
+/// How long to try in all. Pauses start short and get longer.
+const PATIENCE: Duration = Duration::from_mins(1);
+const SHORTEST: Duration = Duration::from_micros(200);
+const LONGEST: Duration = Duration::from_millis(5);
 
 /// The lock, held until this is dropped.
 #[derive(Debug)]
@@ -38,13 +39,18 @@ pub(super) fn acquire(directory: &Path, now_ms: u64) -> Answer<Held> {
         .write(true)
         .open(&path)
         .map_err(ServiceError::io(&path))?;
-    for _ in 0..ATTEMPTS {
+    let (mut waited, mut pause) = (Duration::ZERO, SHORTEST);
+    while waited < PATIENCE {
         match file.try_lock() {
             Ok(()) => {
                 sign(&mut file, now_ms).map_err(ServiceError::io(&path))?;
                 return Ok(Held(file));
             }
-            Err(TryLockError::WouldBlock) => sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                sleep(pause);
+                waited += pause;
+                pause = LONGEST.min(pause * 2);
+            }
             Err(TryLockError::Error(error)) => return Err(ServiceError::state(&path, error)),
         }
     }

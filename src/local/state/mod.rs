@@ -11,7 +11,7 @@ mod name;
 mod tx;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +80,9 @@ pub struct Cloud {
     root: PathBuf,
     pub(crate) ambient: Ambient,
     pub(crate) options: Options,
+    /// Threads of one process queue here, which wakes the next at once, instead of all of them
+    /// looking at the lock of the directory again and again.
+    queue: Arc<Mutex<()>>,
 }
 
 /// One environment of a [`Cloud`]: what a client with credentials and a region talks to.
@@ -114,7 +117,7 @@ impl Cloud {
     /// When the directory cannot be made.
     pub fn open(root: &Path, ambient: Ambient, options: Options) -> Answer<Self> {
         std::fs::create_dir_all(root).map_err(ServiceError::io(root))?;
-        Ok(Self { root: root.to_owned(), ambient, options })
+        Ok(Self { root: root.to_owned(), ambient, options, queue: Arc::default() })
     }
 
     /// Returns the state directory.
@@ -160,6 +163,7 @@ impl<'a> Region<'a> {
     /// Carries out a request: what is due happens first, and is kept even if the request is
     /// refused.
     pub(crate) fn transact<T>(&self, request: impl FnOnce(&mut Tx<'a>) -> Answer<T>) -> Answer<T> {
+        let queue = self.cloud.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut tx, held) = self.begin()?;
         if faults::take_throttle(&mut tx)? {
             tx.commit()?;
@@ -169,7 +173,7 @@ impl<'a> Region<'a> {
         tx.commit()?;
         let answer = request(&mut tx)?;
         tx.commit()?;
-        drop(held);
+        drop((held, queue));
         Ok(answer)
     }
 
@@ -178,10 +182,11 @@ impl<'a> Region<'a> {
         &self,
         request: impl FnOnce(&mut Tx<'a>) -> Answer<T>,
     ) -> Answer<T> {
+        let queue = self.cloud.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut tx, held) = self.begin()?;
         let answer = request(&mut tx)?;
         tx.commit()?;
-        drop(held);
+        drop((held, queue));
         Ok(answer)
     }
 
