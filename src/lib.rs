@@ -17,6 +17,7 @@
 pub mod assembly;
 pub mod cli;
 pub mod compare;
+pub mod local;
 pub mod model;
 pub mod registry;
 pub mod report;
