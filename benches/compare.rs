@@ -1,6 +1,9 @@
 //! How long a comparison takes, from the text of all templates to the mappings, next to the
 //! time that `serde_json` needs to parse the same texts on one thread.
 
+#![expect(clippy::print_stdout, reason = "the table is the result")]
+#![expect(clippy::cast_precision_loss, reason = "bytes are shown as megabytes")]
+
 mod apps;
 
 use std::hint::black_box;
@@ -12,6 +15,9 @@ use cdkr::template;
 use criterion::{Criterion, criterion_group, criterion_main};
 
 type Texts = Vec<(String, String)>;
+
+/// Makes both sides of a case.
+type Make = Box<dyn Fn() -> (Texts, Texts)>;
 
 fn read(texts: &Texts) -> Vec<Stack> {
     texts
@@ -55,7 +61,7 @@ fn median(mut run: impl FnMut()) -> f64 {
 
 fn table(_: &mut Criterion) {
     println!("{:<34} {:>9} {:>9} {:>9} {:>9} {:>6}", "", "MB", "serde", "compare", "all", "ratio");
-    let mut cases: Vec<(String, Box<dyn Fn() -> (Texts, Texts)>)> = Vec::new();
+    let mut cases: Vec<(String, Make)> = Vec::new();
     for count in [1_000, 10_000, 25_000, 100_000] {
         let make = move || (apps::workers(count, None), apps::workers(count, Some(10)));
         cases.push((format!("{count} resources, 10 % wrapped"), Box::new(make)));

@@ -1,5 +1,7 @@
 //! The small real apps of `fixtures/apps`: the mapping equals the truth of each.
 
+#![expect(clippy::unwrap_used, reason = "a broken fixture fails the test")]
+
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,7 +4,7 @@ use md5::{Digest, Md5};
 use serde_json::{Map, Value, json};
 
 /// Resources of one copy of the pattern below.
-pub const RESOURCES_PER_PATTERN: usize = 10;
+const RESOURCES_PER_PATTERN: usize = 10;
 
 /// Copies of the pattern in one stack: CloudFormation allows 500 resources.
 const PATTERNS_PER_STACK: usize = 48;
@@ -12,21 +12,19 @@ const PATTERNS_PER_STACK: usize = 48;
 /// The logical ID of a construct below its stack, as the CDK makes it.
 fn logical_id(path: &[&str]) -> String {
     let hash = Md5::digest(path.join("/").as_bytes());
-    let mut id: String = path
+    let id: String = path
         .iter()
         .filter(|part| **part != "Resource")
         .flat_map(|part| part.chars().filter(char::is_ascii_alphanumeric))
         .collect();
-    for byte in &hash[..4] {
-        id.push_str(&format!("{byte:02X}"));
-    }
-    id
+    hash[..4].iter().fold(id, |id, byte| format!("{id}{byte:02X}"))
 }
 
 /// Something like the hash of an asset: 64 hexadecimal digits.
 fn asset_hash(at: usize) -> String {
-    let hash = |salt: &str| Md5::digest(format!("{salt}{at}").as_bytes());
-    hash("a").iter().chain(hash("b").iter()).map(|byte| format!("{byte:02x}")).collect()
+    let hash = Md5::digest(at.to_string().as_bytes());
+    let digits = hash.iter().fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"));
+    digits.repeat(2)
 }
 
 /// A worker: queue with dead letters, table, function with role and policy, topic.
@@ -166,10 +164,10 @@ fn pattern(
 
 /// Stack names with their templates. With `wrap`, every `wrap`-th copy of the pattern is wrapped
 /// in a parent construct.
-pub fn workers(resources: usize, wrap: Option<usize>) -> Vec<(String, String)> {
+pub(crate) fn workers(resources: usize, wrap: Option<usize>) -> Vec<(String, String)> {
     let patterns = resources / RESOURCES_PER_PATTERN;
     let name = |at: usize| match wrap {
-        Some(every) if at % every == 0 => format!("Domain/Service{at}"),
+        Some(every) if at.is_multiple_of(every) => format!("Domain/Service{at}"),
         _ => format!("Service{at}"),
     };
     let export = |stack: &str, at: usize| {
@@ -201,7 +199,7 @@ pub fn workers(resources: usize, wrap: Option<usize>) -> Vec<(String, String)> {
 }
 
 /// Identical queues, `prefix` and a number their names.
-pub fn identical(count: usize, prefix: &str) -> Vec<(String, String)> {
+pub(crate) fn identical(count: usize, prefix: &str) -> Vec<(String, String)> {
     let queues: Map<String, Value> = (0..count)
         .map(|at| {
             let name = format!("{prefix}{at}");

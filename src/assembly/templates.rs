@@ -7,7 +7,7 @@ use std::thread;
 use super::confine;
 use super::error::AssemblyError;
 use crate::model::Template;
-use crate::template;
+use crate::template::{self, TemplateError};
 
 /// A template to be read.
 #[derive(Debug)]
@@ -55,7 +55,13 @@ pub(super) fn read_all(jobs: &[Job]) -> Result<Vec<Template>, AssemblyError> {
 
 fn read(job: &Job) -> Result<Template, AssemblyError> {
     let bytes = confine::read(&job.file)?;
-    template::parse(&bytes).map_err(|error| AssemblyError::Template {
+    let parsed = if bytes.iter().all(u8::is_ascii_whitespace) {
+        // CloudFormation has stacks without a template; a synthesized one that is empty was cut.
+        Err(TemplateError::Empty)
+    } else {
+        template::parse(&bytes)
+    };
+    parsed.map_err(|error| AssemblyError::Template {
         stack: job.stack.clone(),
         file: job.file.clone(),
         error,

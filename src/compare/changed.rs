@@ -12,7 +12,7 @@ use super::support::is_indistinct;
 use crate::registry;
 
 /// A resource that holds data has to be this much alike to be taken for the same.
-const ALIKE_STATEFUL: f64 = 0.6;
+const ALIKE_STATEFUL: f64 = 0.8;
 
 /// Any other resource has to be this much alike.
 const ALIKE: f64 = 0.3;
@@ -143,31 +143,40 @@ fn only<'p>(
     None
 }
 
-/// Where the resources below each old construct went.
-struct Whereabouts<'a>(HashMap<&'a str, Vec<&'a str>>);
+/// Where the resources below each construct went, or came from.
+struct Whereabouts<'a> {
+    forward: HashMap<&'a str, Vec<&'a str>>,
+    backward: HashMap<&'a str, Vec<&'a str>>,
+}
 
 impl<'a> Whereabouts<'a> {
     fn new(matching: &Matching<'_, 'a>) -> Self {
-        let mut below: HashMap<&str, Vec<&str>> = HashMap::default();
+        let mut this = Self { forward: HashMap::default(), backward: HashMap::default() };
         for pair in &matching.pairs {
             let paths = (matching.old.node(pair.old).path, matching.new.node(pair.new).path);
             if let (Some(old), Some(new)) = paths {
                 for ancestor in ancestors(old).skip(1) {
-                    below.entry(ancestor).or_default().push(new);
+                    this.forward.entry(ancestor).or_default().push(new);
+                }
+                for ancestor in ancestors(new).skip(1) {
+                    this.backward.entry(ancestor).or_default().push(old);
                 }
             }
         }
-        Self(below)
+        this
     }
 
-    /// Whether no part of the construct that a resource stands for was found elsewhere.
+    /// Whether no part of the construct that a resource stands for was found elsewhere, and none
+    /// came from elsewhere.
     fn agree(&self, old: &str, new: &str) -> bool {
-        let new = own_construct(new);
-        self.0.get(own_construct(old)).is_none_or(|parts| {
+        let (old, new) = (own_construct(old), own_construct(new));
+        let all_below = |parts: Option<&Vec<&str>>, construct: &str| {
             parts
-                .iter()
-                .all(|part| part.strip_prefix(new).is_some_and(|rest| rest.starts_with('/')))
-        })
+                .into_iter()
+                .flatten()
+                .all(|part| part.strip_prefix(construct).is_some_and(|rest| rest.starts_with('/')))
+        };
+        all_below(self.forward.get(old), new) && all_below(self.backward.get(new), old)
     }
 }
 

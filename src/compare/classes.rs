@@ -195,7 +195,9 @@ impl<'s, 'a> Classes<'s, 'a> {
         let is_new = self.is_new(member);
         let (side, id) = self.split(member);
         let referrers = side.referrers(id).iter().map(|(referrer, _)| *referrer);
-        let neighbours: Vec<NodeId> = referrers.chain(side.targets(id)).collect();
+        // What a provider refers to does not count by it, see `signature`.
+        let targets = side.targets(id).filter(|_| !side.node(id).is_provider);
+        let neighbours: Vec<NodeId> = referrers.chain(targets).collect();
         for neighbour in neighbours {
             let neighbour = self.member(is_new, neighbour);
             let members = self.open.get(&self.colours[neighbour as usize]);

@@ -117,6 +117,7 @@ impl Side<'_> {
             } else {
                 node.mark.map(|key| format!("the app marks it with `{key}`"))
             };
+            let mut skipped_by = None;
             let location = if skip.is_empty() { None } else { Some(self.location(id).to_string()) };
             for (entry, used) in skip.iter().zip(&mut used) {
                 let named = location.as_ref() == Some(&entry.what)
@@ -125,9 +126,14 @@ impl Side<'_> {
                 if named {
                     *used = true;
                     reason.get_or_insert_with(|| format!("excluded by {}", entry.origin));
+                    // A decision about one resource goes before an entry about many.
+                    if location.as_ref() == Some(&entry.what) || node.path == Some(&entry.what) {
+                        skipped_by = Some(entry.origin.clone());
+                    }
                 }
             }
             self.nodes[id as usize].excluded = reason;
+            self.nodes[id as usize].skipped_by = skipped_by;
         }
         used
     }
@@ -161,6 +167,15 @@ pub(super) fn resolve(
         }
         if resolved.iter().any(|(a, b, _)| (*a, *b) == (source, destination)) {
             continue;
+        }
+        for (side, id) in [(old, source), (new, destination)] {
+            if let Some(skipped) = &side.node(id).skipped_by {
+                return Err(CompareError::ContradictingDecisions {
+                    location: side.location(id),
+                    first: format!("never to be matched ({skipped})"),
+                    second: format!("{} → {} ({})", pair.source, pair.destination, pair.origin),
+                });
+            }
         }
         for (earlier, location) in [
             (sources.insert(source, pair), old.location(source)),

@@ -43,6 +43,9 @@ pub(super) enum Tag {
 pub(super) struct Stream {
     /// The bytes so far.
     pub(super) bytes: Vec<u8>,
+    /// Every character outside ASCII counts as `?`: so CloudFormation returns templates, and what
+    /// it returned can only be compared with the same form of the other side.
+    pub(super) folds: bool,
 }
 
 impl Stream {
@@ -56,10 +59,9 @@ impl Stream {
         self.bytes.extend_from_slice(&u32::try_from(count).unwrap_or(u32::MAX).to_le_bytes());
     }
 
-    /// A text, with `?` for every character outside ASCII: that is how CloudFormation returns
-    /// templates.
+    /// A text.
     pub(super) fn text(&mut self, text: &str) {
-        if text.is_ascii() {
+        if !self.folds || text.is_ascii() {
             self.count(text.len());
             self.bytes.extend_from_slice(text.as_bytes());
         } else {

@@ -38,7 +38,8 @@ pub(super) struct Matching<'s, 'a> {
     pub(super) old_pair: Vec<Option<usize>>,
     pub(super) new_pair: Vec<Option<usize>>,
     pub(super) renaming: Renaming<'a>,
-    /// The digests of the resources as they are now, before anything was matched by content.
+    /// The digests of both sides before anything was matched by content.
+    pub(super) first_old_digests: Vec<Digest>,
     pub(super) first_new_digests: Vec<Digest>,
     /// Resources that exchanged their contents with others.
     pub(super) swapped: Vec<NodeId>,
@@ -58,14 +59,15 @@ impl<'s, 'a> Matching<'s, 'a> {
             old_pair: vec![None; old.nodes.len()],
             new_pair: vec![None; new.nodes.len()],
             renaming: Renaming::default(),
+            first_old_digests: Vec::new(),
             first_new_digests: Vec::new(),
             swapped: Vec::new(),
         };
         for (source, destination, origin) in decided {
             this.take(source, destination, Some(Evidence::Decision(origin)), false);
         }
-        this.stay_in_place();
         this.by_physical_id();
+        this.stay_in_place();
         loop {
             this.inside_nested_stacks();
             if !this.has_candidates() {
@@ -166,7 +168,8 @@ impl<'s, 'a> Matching<'s, 'a> {
             {
                 continue;
             }
-            if old_digests[old as usize] == new_digests[new as usize] {
+            let may_move = self.is_free(false, old) && self.is_free(true, new);
+            if !may_move || old_digests[old as usize] == new_digests[new as usize] {
                 in_place.push((old, new));
             } else {
                 doubtful.push((old, new));
@@ -208,6 +211,7 @@ impl<'s, 'a> Matching<'s, 'a> {
                 break;
             }
         }
+        self.first_old_digests = old_digests;
         self.first_new_digests = new_digests;
         self.swapped = doubtful.into_iter().map(|(old, _)| old).collect();
         in_place.sort_unstable();
@@ -242,7 +246,9 @@ impl<'s, 'a> Matching<'s, 'a> {
         for (source, destinations) in found {
             if let [(destination, properties)] = destinations.as_slice() {
                 let properties = properties.iter().map(|name| (*name).to_owned()).collect();
-                self.take(source, *destination, Some(Evidence::PhysicalId(properties)), false);
+                let stayed = self.old.location(source) == self.new.location(*destination);
+                let evidence = (!stayed).then_some(Evidence::PhysicalId(properties));
+                self.take(source, *destination, evidence, false);
             }
         }
     }

@@ -133,9 +133,10 @@ pub fn compare(
     local: &[Stack],
     decisions: &Decisions,
 ) -> Result<Comparison, CompareError> {
+    let folds = deployed.iter().chain(local).any(|stack| stack.is_returned);
     let (old, new) = std::thread::scope(|scope| {
-        let old = scope.spawn(|| side::Side::new(environment, deployed));
-        let new = side::Side::new(environment, local);
+        let old = scope.spawn(|| side::Side::new(environment, deployed, folds));
+        let new = side::Side::new(environment, local, folds);
         let old = old.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok::<_, CompareError>((old?, new?))
     })?;

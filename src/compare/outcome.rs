@@ -104,7 +104,7 @@ pub(super) fn comparison(
         removed: rest.unpaired(&differ, false, decisions.explain)?,
         changed,
         unchanged,
-        problems: problems(matching),
+        problems: problems(matching, &differs),
     };
     comparison.mappings.sort_by(|left, right| left.source.cmp(&right.source));
     comparison.changed.sort_by(|left, right| left.place.cmp(&right.place));
@@ -164,7 +164,18 @@ fn identical_stayed(matching: &Matching<'_, '_>) -> HashMap<NodeId, Vec<NodeId>>
     let moved: Vec<&Pair> = matching
         .pairs
         .iter()
-        .filter(|pair| matches!(pair.evidence, Some(Evidence::Digest | Evidence::Structure)))
+        .filter(|pair| {
+            matches!(
+                pair.evidence,
+                Some(
+                    Evidence::Digest
+                        | Evidence::Structure
+                        | Evidence::Path(..)
+                        | Evidence::LogicalId
+                        | Evidence::RelativePath(..)
+                )
+            )
+        })
         .collect();
     if moved.is_empty() {
         return stayed;
@@ -185,7 +196,7 @@ fn identical_stayed(matching: &Matching<'_, '_>) -> HashMap<NodeId, Vec<NodeId>>
     stayed
 }
 
-fn problems(matching: &Matching<'_, '_>) -> Vec<Problem> {
+fn problems(matching: &Matching<'_, '_>, differs: &[bool]) -> Vec<Problem> {
     let mut problems: Vec<Problem> = matching
         .swapped
         .iter()
@@ -202,8 +213,35 @@ fn problems(matching: &Matching<'_, '_>) -> Vec<Problem> {
             ),
         })
         .collect();
+    problems.extend(left_behind(matching, differs));
     problems.sort();
     problems
+}
+
+/// Names resources that change in place while what they were is added elsewhere: perhaps they
+/// moved, and something else took their place.
+fn left_behind(matching: &Matching<'_, '_>, differs: &[bool]) -> Vec<Problem> {
+    let mut added: HashMap<&Digest, Vec<NodeId>> = HashMap::default();
+    for id in matching.free_new() {
+        added.entry(&matching.first_new_digests[id as usize]).or_default().push(id);
+    }
+    let changed = matching
+        .pairs
+        .iter()
+        .zip(differs)
+        .filter(|(pair, differs)| **differs && pair.evidence.is_none());
+    changed
+        .filter_map(|(pair, _)| {
+            let there = added.get(&matching.first_old_digests[pair.old as usize])?;
+            let (from, to) = (matching.old.location(pair.old), matching.new.location(there[0]));
+            Some(Problem {
+                message: format!(
+                    "`{from}` changes, and `{to}` is added with exactly the content that it has \
+                     now: if it moved there, decide so with --map {from}:{to}"
+                ),
+            })
+        })
+        .collect()
 }
 
 /// What is left without a counterpart and without a question.

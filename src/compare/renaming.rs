@@ -24,7 +24,9 @@ impl<'a> Renaming<'a> {
 
     /// Whether some pair says that the construct `old` is now `new`.
     pub(super) fn says(&self, old: &str, new: &str) -> bool {
-        self.forward.get(old).is_some_and(|images| images.contains(&new))
+        self.forward
+            .get(old)
+            .is_some_and(|images| images.len() <= MOST_IMAGES && images.contains(&new))
     }
 
     /// Returns, from the nearest ancestor on, what an old path may have become.

@@ -26,6 +26,8 @@ pub(super) struct StackScope<'a> {
 /// All stacks of one side.
 pub(super) struct Scope<'a> {
     pub(super) stacks: Vec<StackScope<'a>>,
+    /// Characters outside ASCII are not known on one of the sides.
+    pub(super) folds: bool,
     environment: &'a Environment,
     by_name: HashMap<&'a str, usize>,
     exports: HashMap<String, (usize, &'a Value)>,
@@ -48,7 +50,7 @@ pub(super) enum Meaning<'a> {
 impl<'a> Scope<'a> {
     /// Indexes the stacks; `resources` says which resources count and how they are numbered.
     pub(super) fn new(
-        environment: &'a Environment,
+        (environment, folds): (&'a Environment, bool),
         stacks: &[&'a Stack],
         resources: Vec<HashMap<&'a str, NodeId>>,
     ) -> Self {
@@ -78,24 +80,28 @@ impl<'a> Scope<'a> {
             scopes[at].parent = Some((parent, passed));
             scopes[parent].nested.insert(location.logical_id.as_str(), at);
         }
-        let mut scope = Self { stacks: scopes, environment, by_name, exports: HashMap::default() };
+        let mut scope =
+            Self { stacks: scopes, folds, environment, by_name, exports: HashMap::default() };
         scope.index_exports();
         scope
     }
 
     fn index_exports(&mut self) {
-        let mut exports = HashMap::default();
+        let mut exports: HashMap<String, Option<(usize, &Value)>> = HashMap::default();
         for (at, stack) in self.stacks.iter().enumerate() {
             for (_, output) in stack.outputs.into_iter().flat_map(Object::iter) {
                 let Some(name) = output.get("Export").and_then(|export| export.get("Name")) else {
                     continue;
                 };
                 if let (Some(name), Some(value)) = (self.evaluate(at, name), output.get("Value")) {
-                    exports.insert(name, (at, value));
+                    // A name that two stacks export names neither of them.
+                    let export = Some((at, value));
+                    exports.entry(name).and_modify(|other| *other = None).or_insert(export);
                 }
             }
         }
-        self.exports = exports;
+        self.exports =
+            exports.into_iter().filter_map(|(name, export)| Some((name, export?))).collect();
     }
 
     /// Returns what a `Ref` or the first part of a `Fn::GetAtt` in a stack stands for.
@@ -164,15 +170,16 @@ impl<'a> Scope<'a> {
         self.output(*self.by_name.get(name.as_str())?, arguments.get("OutputName")?.as_str()?)
     }
 
-    /// Returns the text that a value comes to, as far as it can be told: parts that are only
-    /// known to CloudFormation stay as `${…}`. `None` for values that are no text.
+    /// Returns the text that a value comes to: account, region and partition stay as `${…}` where
+    /// they are open, since they are the same everywhere in an environment. `None` for values that
+    /// are no text or that only CloudFormation knows.
     pub(super) fn evaluate(&self, stack: usize, value: &Value) -> Option<String> {
         match value {
             Value::String(text) => Some(text.to_string()),
             Value::Number(number) => Some(number.to_string()),
             Value::Bool(flag) => Some(flag.to_string()),
             Value::Object(object) => match Intrinsic::of(object) {
-                Some(Intrinsic::Ref(name)) => Some(self.evaluate_name(stack, name)),
+                Some(Intrinsic::Ref(name)) => self.evaluate_name(stack, name),
                 Some(Intrinsic::Sub(text, variables)) => self.evaluate_sub(stack, text, variables),
                 _ => self.evaluate_join(stack, object),
             },
@@ -180,20 +187,23 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn evaluate_name(&self, stack: usize, name: &str) -> String {
-        if name == "AWS::StackName" {
-            return self.stacks[stack].stack.name.to_string();
-        }
-        if name == "AWS::Region" && self.environment.region != "unknown-region" {
-            return self.environment.region.to_string();
-        }
-        if name == "AWS::AccountId" && self.environment.account != "unknown-account" {
-            return self.environment.account.to_string();
-        }
-        match self.meaning(stack, name) {
-            Meaning::Parameter(_, Some(value)) => value.to_string(),
-            _ => format!("${{{name}}}"),
-        }
+    fn evaluate_name(&self, stack: usize, name: &str) -> Option<String> {
+        Some(match name {
+            "AWS::StackName" => self.stacks[stack].stack.name.to_string(),
+            "AWS::Region" if self.environment.region != "unknown-region" => {
+                self.environment.region.to_string()
+            }
+            "AWS::AccountId" if self.environment.account != "unknown-account" => {
+                self.environment.account.to_string()
+            }
+            "AWS::Region" | "AWS::AccountId" | "AWS::Partition" | "AWS::URLSuffix" => {
+                format!("${{{name}}}")
+            }
+            _ => match self.meaning(stack, name) {
+                Meaning::Parameter(_, Some(value)) => value.to_string(),
+                _ => return None,
+            },
+        })
     }
 
     fn evaluate_sub(&self, stack: usize, text: &str, variables: Option<&Object>) -> Option<String> {
@@ -203,7 +213,7 @@ impl<'a> Scope<'a> {
                 Segment::Literal(literal) => result.push_str(literal),
                 Segment::Variable(name) => match variables.and_then(|own| own.get(name)) {
                     Some(value) => result.push_str(&self.evaluate(stack, value)?),
-                    None => result.push_str(&self.evaluate_name(stack, name)),
+                    None => result.push_str(&self.evaluate_name(stack, name)?),
                 },
             }
         }

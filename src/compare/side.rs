@@ -31,6 +31,8 @@ pub(super) struct Node<'a> {
     pub(super) mark: Option<&'static str>,
     /// Why it is never matched, if so.
     pub(super) excluded: Option<String>,
+    /// The skip entry that names it: where it was said.
+    pub(super) skipped_by: Option<String>,
 }
 
 /// All resources of one side, ordered by stack name and logical ID.
@@ -50,6 +52,7 @@ impl<'a> Side<'a> {
     pub(super) fn new(
         environment: &'a Environment,
         stacks: &'a [Stack],
+        folds: bool,
     ) -> Result<Self, CompareError> {
         let mut stacks: Vec<&Stack> = stacks.iter().collect();
         stacks.sort_by(|left, right| left.name.cmp(&right.name));
@@ -65,14 +68,14 @@ impl<'a> Side<'a> {
                 .filter(|(_, body)| kind_of(body) != CDK_METADATA)
                 .collect();
             own.sort_unstable_by_key(|(id, _)| *id);
-            let mut index = HashMap::with_capacity_and_hasher(own.len(), Default::default());
+            let mut index = HashMap::with_capacity_and_hasher(own.len(), rustc_hash::FxBuildHasher);
             for (id, body) in own {
                 index.insert(id.as_str(), number(listed.len()));
                 listed.push((at, id, body));
             }
             resources.push(index);
         }
-        let scope = Scope::new(environment, &stacks, resources);
+        let scope = Scope::new((environment, folds), &stacks, resources);
         let mut nodes = Vec::with_capacity(listed.len());
         let mut walker = Walker::new(&scope, Reading::Exact);
         for (stack, logical_id, body) in listed {
@@ -90,6 +93,7 @@ impl<'a> Side<'a> {
                 children: scope.children(stack, logical_id),
                 is_provider: false,
                 excluded: None,
+                skipped_by: None,
             });
         }
         let referrers = Referrers::new(&nodes);

@@ -101,7 +101,7 @@ impl<'s, 'a> Walker<'s, 'a> {
         Self {
             scope,
             reading,
-            stream: Stream::default(),
+            stream: Stream { bytes: Vec::new(), folds: scope.folds },
             slots: Vec::new(),
             service_tokens: Vec::new(),
             tokens: Vec::new(),
@@ -473,7 +473,14 @@ impl<'s, 'a> Walker<'s, 'a> {
                 // value it is the name that tells them apart.
                 match value {
                     Some(value) => self.literal(value),
-                    None => self.unresolved(name),
+                    None => {
+                        self.unresolved(name);
+                        // Without a default each stack was given a value of its own.
+                        if declaration.get("Default").is_none() {
+                            let scope: &'s Scope<'a> = self.scope;
+                            self.literal(scope.stacks[stack].stack.name.as_str());
+                        }
+                    }
                 }
                 Ok(())
             }

@@ -4,6 +4,7 @@ use super::comparison::Evidence;
 use super::matching::{Matching, Pair};
 use super::scope::NodeId;
 use super::side::Side;
+use crate::model::{Object, Value};
 
 /// Whether nothing distinctive supports a pair: the contents are equal, and that is all. A
 /// default resource that was deleted in one place and another one that was added elsewhere look
@@ -26,14 +27,25 @@ pub(super) fn is_indistinct(matching: &Matching<'_, '_>, pair: &Pair) -> bool {
         return true;
     }
     let (old, new) = (matching.old.node(pair.old), matching.new.node(pair.new));
-    let has_properties = old
-        .body
-        .get("Properties")
-        .and_then(|properties| properties.as_object())
-        .is_some_and(|properties| !properties.is_empty());
+    let (was, is) = (policies(old.body), policies(new.body));
+    let is_distinctive = was == is && old.body.get("Properties").map_or(0, leaves) > 1;
     let keeps_name = old.logical_id == new.logical_id
         || old.path.zip(new.path).is_some_and(|(old, new)| name(old) == name(new));
-    !has_properties && !keeps_name
+    !is_distinctive && !keeps_name
+}
+
+/// Counts the scalars in a value. One alone is a common setting: a retention, a timeout.
+fn leaves(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(leaves).sum(),
+        Value::Object(object) => object.iter().map(|(_, value)| leaves(value)).sum(),
+        _ => 1,
+    }
+}
+
+/// What is to become of a resource when it leaves its template.
+fn policies(body: &Object) -> [Option<&Value>; 2] {
+    ["DeletionPolicy", "UpdateReplacePolicy"].map(|key| body.get(key))
 }
 
 /// The last component of a path that somebody chose.

@@ -46,6 +46,8 @@ pub struct Stack {
     pub template: Template,
     /// For a nested stack: the `AWS::CloudFormation::Stack` resource that makes it.
     pub parent: Option<Location>,
+    /// CloudFormation gave the template back: it returns `?` for every character outside ASCII.
+    pub is_returned: bool,
     /// Values of parameters, as far as they are known.
     pub parameters: BTreeMap<Text, Text>,
     /// All constructs of the app below this stack that are known, with and without resources.
@@ -61,6 +63,7 @@ impl Stack {
             display_name: name.into(),
             template,
             parent: None,
+            is_returned: false,
             parameters: BTreeMap::new(),
             constructs: Vec::new(),
         }

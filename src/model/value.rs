@@ -76,6 +76,25 @@ impl Object {
         Self::default()
     }
 
+    /// Makes an object of its members.
+    ///
+    /// # Errors
+    /// The first key that is given twice.
+    pub fn from_unique(members: Vec<(Text, Value)>) -> Result<Self, Text> {
+        let mut object = Self { members, index: None };
+        object.reindex();
+        let members = &object.members;
+        let is_repeated = |at: usize| match &object.index {
+            Some(index) => index.0.get(&members[at].0) != Some(&at),
+            None => members[..at].iter().any(|(other, _)| *other == members[at].0),
+        };
+        let repeats = object.index.as_ref().is_none_or(|index| index.0.len() < members.len());
+        match (0..members.len()).find(|at| repeats && is_repeated(*at)) {
+            Some(at) => Err(members[at].0.clone()),
+            None => Ok(object),
+        }
+    }
+
     /// How many members there are.
     pub fn len(&self) -> usize {
         self.members.len()
@@ -176,22 +195,9 @@ impl fmt::Debug for Object {
 
 impl FromIterator<(Text, Value)> for Object {
     fn from_iter<I: IntoIterator<Item = (Text, Value)>>(members: I) -> Self {
-        let mut object = Self { members: members.into_iter().collect(), index: None };
-        object.reindex();
-        let has_repeated_key = match &object.index {
-            Some(index) => index.0.len() < object.members.len(),
-            None => {
-                let keys = object.members.iter().map(|(key, _)| key);
-                keys.enumerate()
-                    .any(|(at, key)| object.members[..at].iter().any(|(other, _)| other == key))
-            }
-        };
-        if has_repeated_key {
-            let members = std::mem::take(&mut object.members);
-            object.index = None;
-            for (key, value) in members {
-                object.insert(key, value);
-            }
+        let mut object = Self::new();
+        for (key, value) in members {
+            object.insert(key, value);
         }
         object
     }

@@ -58,6 +58,8 @@ pub(super) fn sentence(mapping: &Mapping) -> String {
     let evidence = evidence(&mapping.evidence);
     if mapping.by_names {
         format!("{evidence} (equal but for names that follow from the renaming of constructs)")
+    } else if mapping.evidence == Evidence::Digest && !mapping.changes.is_empty() {
+        format!("{evidence}, but for the changes below")
     } else {
         evidence
     }
@@ -72,8 +74,8 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
             plain(&properties.join(", "))
         ),
         Evidence::Digest => "the only two of equal content".to_owned(),
-        Evidence::Structure => "of several with equal content, the only two that the same \
-                                resources refer to in the same way"
+        Evidence::Structure => "of several with equal content, the only two with the same \
+                                surroundings"
             .to_owned(),
         Evidence::Path(old, new) => format!(
             "of several with equal content, the only two on the path that follows from {}",
@@ -166,7 +168,9 @@ fn unpaired<'a>(one: &'a Unpaired, side: Side, shown: &mut Shown<'a>, style: Sty
             }
         }
         None if one.excluded.is_none() => {
-            lines.push(format!("  no {other} resource of this type is left"));
+            lines.push(format!(
+                "  every {other} resource of this type is matched already, or there is none"
+            ));
         }
         None => {}
     }

@@ -119,7 +119,9 @@ impl<'de> Visitor<'de> for ValueVisitor {
             let Read(value) = map.next_value()?;
             members.push((key, value));
         }
-        Ok(Value::Object(Object::from_iter(members)))
+        Object::from_unique(members)
+            .map(Value::Object)
+            .map_err(|key| serde::de::Error::custom(format!("the key `{key}` is given twice")))
     }
 }
 
@@ -165,6 +167,12 @@ mod tests {
     fn a_text_that_is_not_json_is_refused_with_its_place() {
         let error = parse("{\"a\":\n 1,}").unwrap_err().to_string();
         assert!(error.contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn a_key_that_is_given_twice_is_refused_with_its_place() {
+        let error = parse("{\"A\":1,\n\"A\":2}").unwrap_err().to_string();
+        assert!(error.contains("`A` is given twice") && error.contains("line 2"), "{error}");
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub enum TemplateError {
     /// The text is not UTF-8.
     #[error("not UTF-8 text (at byte {0})")]
     NotText(usize),
+    /// There is nothing in the file.
+    #[error("the file is empty")]
+    Empty,
     /// The value is not an object.
     #[error("a template must be an object, this is {0}")]
     NotAnObject(&'static str),
