@@ -90,6 +90,19 @@ impl<'s, 'a> Classes<'s, 'a> {
         self.open.values().map(|members| self.class(members)).filter(Class::has_both).collect()
     }
 
+    /// Whether every part into which a class was split has as many members on one side as on the
+    /// other.
+    pub(super) fn is_balanced(&self, class: &Class) -> bool {
+        let mut counts: HashMap<Colour, i64> = HashMap::default();
+        for (is_new, ids, step) in [(false, &class.old, 1), (true, &class.new, -1)] {
+            for id in ids {
+                let colour = self.colours[self.member(is_new, *id) as usize];
+                *counts.entry(colour).or_default() += step;
+            }
+        }
+        counts.values().all(|count| *count == 0)
+    }
+
     /// Gives a pair a colour of its own: whatever is around it may be told apart by it.
     pub(super) fn settle(&mut self, old: NodeId, new: NodeId) {
         let pair = [self.member(false, old), self.member(true, new)];

@@ -14,7 +14,7 @@ use super::paths;
 use super::renaming::Renaming;
 use super::scope::NodeId;
 use super::side::Side;
-use super::{CompareError, changed};
+use super::{CompareError, changed, support};
 use crate::model::Value;
 use crate::registry;
 
@@ -73,12 +73,7 @@ impl<'s, 'a> Matching<'s, 'a> {
             if !this.has_candidates() {
                 break;
             }
-            // A second run could find nothing more: equal contents stay equal.
-            this.by_content(None)?;
-            if this.by_content(Some(Strength::Names))?
-                || this.by_content(Some(Strength::Ids))?
-                || this.by_content(Some(Strength::WithoutPolicies))?
-            {
+            if this.by_any_content()? {
                 continue;
             }
             let found = changed::moved_and_changed(&this);
@@ -280,9 +275,36 @@ impl<'s, 'a> Matching<'s, 'a> {
         }
     }
 
+    /// Pairs by content, the strongest evidence first; stops at the first success, which may
+    /// strengthen what comes before. What paths say is weaker than what weak digests say: a
+    /// construct that was moved into another one says nothing about its former siblings.
+    fn by_any_content(&mut self) -> Result<bool, CompareError> {
+        // Nothing stops here: equal contents stay equal, a second run could find nothing more.
+        let exact = self.by_content(None, false)?;
+        for (strength, with_paths) in [
+            (Some(Strength::Names), false),
+            (None, true),
+            (Some(Strength::Names), true),
+            (Some(Strength::Ids), true),
+            (Some(Strength::WithoutPolicies), true),
+        ] {
+            if !self.has_candidates() {
+                break;
+            }
+            if self.by_content(strength, with_paths)? {
+                return Ok(true);
+            }
+        }
+        Ok(exact)
+    }
+
     /// Pairs resources of equal digests: exact ones, or, with a strength, weak ones with a proof
     /// that what differs follows from the renaming.
-    fn by_content(&mut self, strength: Option<Strength>) -> Result<bool, CompareError> {
+    fn by_content(
+        &mut self,
+        strength: Option<Strength>,
+        with_paths: bool,
+    ) -> Result<bool, CompareError> {
         let loose = match strength {
             Some(strength) => match Loose::read(self, strength)? {
                 Some(loose) => Some(loose),
@@ -305,8 +327,11 @@ impl<'s, 'a> Matching<'s, 'a> {
         loop {
             classes.refine();
             let refined = classes.open();
-            let pairs = refined.iter().filter_map(Class::pair).collect();
+            let pairs = support::by_structure(self, &classes, &groups, &refined);
             self.accept(&mut classes, loose.as_ref(), with(pairs, &Evidence::Structure));
+            if !with_paths {
+                break;
+            }
             let open: Vec<Class> =
                 refined.iter().chain(&groups).map(|class| self.still_free(class)).collect();
             let steps: [paths::Step; 3] =
@@ -332,7 +357,8 @@ impl<'s, 'a> Matching<'s, 'a> {
         Ok(self.pairs.len() > before)
     }
 
-    fn still_free(&self, class: &Class) -> Class {
+    /// Returns what of a class may still be matched.
+    pub(super) fn still_free(&self, class: &Class) -> Class {
         let keep = |is_new, ids: &[NodeId]| {
             ids.iter().copied().filter(|id| self.is_free(is_new, *id)).collect()
         };

@@ -1,6 +1,6 @@
 //! Puts the answer together.
 
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::ambiguity::{open_classes, questions};
 use super::classes::Class;
@@ -17,7 +17,7 @@ use super::side::Side;
 use super::similarity::{Features, Neighbours, features};
 use super::support::is_indistinct;
 use super::{CompareError, Evidence};
-use crate::model::Environment;
+use crate::model::{Environment, Location};
 use crate::registry;
 
 /// A pair is offered from this similarity on.
@@ -123,7 +123,7 @@ fn moved(matching: &Matching<'_, '_>, pair: &Pair) -> Option<Evidence> {
             side.scope.stacks[stack].stack.parent.as_ref().and_then(|parent| side.at(parent))
         };
         let (was, is) = (parent(matching.old, old.stack), parent(matching.new, new.stack));
-        if was.is_some_and(|was| matching.partner_of_old(was) == is) {
+        if was.zip(is).is_some_and(|(was, is)| matching.partner_of_old(was) == Some(is)) {
             return None;
         }
     }
@@ -136,12 +136,11 @@ fn mapping(
     evidence: Evidence,
     changes: Vec<Difference>,
     indistinct: bool,
-    stayed: &HashMap<NodeId, Vec<NodeId>>,
+    stayed: &HashMap<NodeId, Vec<Location>>,
 ) -> Mapping {
     let source = matching.old.node(pair.old);
     let crosses = matching.old.stack_name(pair.old) != matching.new.stack_name(pair.new);
     let of_the_stack = source.skeleton.own_stack.filter(|_| crosses);
-    let stayed = stayed.get(&pair.old).into_iter().flatten();
     Mapping {
         resource_type: source.kind.into(),
         source: matching.old.place(pair.old),
@@ -150,48 +149,66 @@ fn mapping(
         by_names: pair.by_names && changes.iter().all(|change| change.name_only),
         changes,
         indistinct,
-        identical_stayed: stayed.map(|id| matching.new.location(*id)).collect(),
+        identical_stayed: stayed.get(&pair.old).cloned().unwrap_or_default(),
         blocked: registry::refactor_block(source.kind).or_else(|| {
             of_the_stack.map(|pseudo| format!("cannot be moved by CloudFormation, since it refers to `{pseudo}`, which differs between stacks"))
         }),
     }
 }
 
-/// Returns, for moved resources that were matched by nothing but content, those of equal
-/// content that stayed where they are: at most ten, they are only named.
-fn identical_stayed(matching: &Matching<'_, '_>) -> HashMap<NodeId, Vec<NodeId>> {
-    let mut stayed = HashMap::default();
-    let moved: Vec<&Pair> = matching
-        .pairs
-        .iter()
-        .filter(|pair| {
-            matches!(
-                pair.evidence,
-                Some(
-                    Evidence::Digest
-                        | Evidence::Structure
-                        | Evidence::Path(..)
-                        | Evidence::LogicalId
-                        | Evidence::RelativePath(..)
-                )
+/// How many of the identical resources that stayed are named.
+const MOST_NAMED: usize = 10;
+
+/// Returns, for moved resources that were matched by content, those that stayed where they are
+/// and were equal to it when they were deployed or are equal to it now.
+fn identical_stayed(matching: &Matching<'_, '_>) -> HashMap<NodeId, Vec<Location>> {
+    let mut stayed: HashMap<NodeId, Vec<Location>> = HashMap::default();
+    let is_by_content = |pair: &&Pair| {
+        matches!(
+            pair.evidence,
+            Some(
+                Evidence::Digest
+                    | Evidence::Structure
+                    | Evidence::Path(..)
+                    | Evidence::LogicalId
+                    | Evidence::RelativePath(..)
             )
-        })
-        .collect();
+        )
+    };
+    let moved: Vec<&Pair> = matching.pairs.iter().filter(is_by_content).collect();
     if moved.is_empty() {
         return stayed;
     }
-    let digests = &matching.first_new_digests;
-    let mut unmoved: HashMap<&Digest, Vec<NodeId>> = HashMap::default();
-    for pair in matching.pairs.iter().filter(|pair| pair.evidence.is_none()) {
-        let same = unmoved.entry(&digests[pair.new as usize]).or_default();
-        if same.len() < 10 {
-            same.push(pair.new);
+    let sides: [(_, _, fn(&Pair) -> NodeId); 2] = [
+        (matching.old, &matching.first_old_digests, |pair| pair.old),
+        (matching.new, &matching.first_new_digests, |pair| pair.new),
+    ];
+    for (side, digests, of) in sides {
+        let wanted: HashSet<&Digest> =
+            moved.iter().map(|pair| &digests[of(pair) as usize]).collect();
+        let mut unmoved: HashMap<&Digest, Vec<NodeId>> = HashMap::default();
+        for pair in matching.pairs.iter().filter(|pair| pair.evidence.is_none()) {
+            let digest = &digests[of(pair) as usize];
+            if wanted.contains(digest) {
+                unmoved.entry(digest).or_default().push(of(pair));
+            }
+        }
+        // Resources are numbered in the order of their locations.
+        for same in unmoved.values_mut() {
+            same.sort_unstable();
+            same.truncate(MOST_NAMED);
+        }
+        for pair in &moved {
+            if let Some(same) = unmoved.get(&digests[of(pair) as usize]) {
+                let locations = same.iter().map(|id| side.location(*id));
+                stayed.entry(pair.old).or_default().extend(locations);
+            }
         }
     }
-    for pair in moved {
-        if let Some(same) = unmoved.get(&digests[pair.new as usize]) {
-            stayed.insert(pair.old, same.clone());
-        }
+    for locations in stayed.values_mut() {
+        locations.sort();
+        locations.dedup();
+        locations.truncate(MOST_NAMED);
     }
     stayed
 }

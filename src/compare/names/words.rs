@@ -25,6 +25,10 @@ pub(super) struct Words<'a> {
 impl<'a> Words<'a> {
     /// Adds a meaning of a word.
     pub(super) fn add(&mut self, word: &'a str, meaning: Meaning<'a>) {
+        // A path may end in a slash: nothing is no name.
+        if word.is_empty() {
+            return;
+        }
         match word.split_once('/') {
             Some((head, _)) => {
                 self.heads.insert(head);
