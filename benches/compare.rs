@@ -48,7 +48,7 @@ fn parsed_by_serde(before: &Texts, after: &Texts) {
 
 /// The median time of some runs in milliseconds.
 fn median(mut run: impl FnMut()) -> f64 {
-    let mut times: Vec<f64> = (0..11)
+    let mut times: Vec<f64> = (0..5)
         .map(|_| {
             let start = Instant::now();
             run();

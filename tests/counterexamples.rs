@@ -1,5 +1,7 @@
 //! What random apps (`tests/properties.rs`) have found: the smallest templates for each mistake.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod support;
 
 use std::collections::BTreeSet;

@@ -5,6 +5,8 @@
 //! each property gets. `cargo test --release --test properties -- --ignored` tests many more
 //! cases, from a seed that is new each time and that is printed first.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod generate;
 mod support;
 

@@ -197,31 +197,30 @@ impl App {
         let targets: Vec<Key> =
             self.resources.keys().copied().filter(|k| self.resources[k].makes.is_none()).collect();
         let twin = recipe.twin_of.filter(|_| !targets.is_empty());
-        let mut resource = match twin {
-            Some(of) => self.resources[&pick(&targets, of)].clone(),
-            None => {
-                let kind = pick(&KINDS, recipe.kind);
-                let mut properties = BTreeMap::new();
-                for (slot, part) in recipe.parts.iter().enumerate() {
-                    let (name, prop) = property(kind, slot, *part, &targets, self.with_paths);
-                    properties.insert(name, prop);
-                }
-                // The CDK names a policy by its logical ID, which always has a hash.
-                if kind == "AWS::IAM::Policy" && self.with_paths && leaf != "Default" {
-                    let name = Prop::Name(Whose::Own, NameForm::LogicalId);
-                    properties.insert("PolicyName".into(), name);
-                }
-                Resource {
-                    kind,
-                    construct,
-                    leaf,
-                    properties,
-                    depends_on: Vec::new(),
-                    depends_on_as_text: recipe.kind % 2 == 0,
-                    condition: recipe.condition.map(|number| usize::from(number) % 3),
-                    retain: recipe.home % 3 == 0,
-                    makes: None,
-                }
+        let mut resource = if let Some(of) = twin {
+            self.resources[&pick(&targets, of)].clone()
+        } else {
+            let kind = pick(&KINDS, recipe.kind);
+            let mut properties = BTreeMap::new();
+            for (slot, part) in recipe.parts.iter().enumerate() {
+                let (name, prop) = property(kind, slot, *part, &targets, self.with_paths);
+                properties.insert(name, prop);
+            }
+            // The CDK names a policy by its logical ID, which always has a hash.
+            if kind == "AWS::IAM::Policy" && self.with_paths && leaf != "Default" {
+                let name = Prop::Name(Whose::Own, NameForm::LogicalId);
+                properties.insert("PolicyName".into(), name);
+            }
+            Resource {
+                kind,
+                construct,
+                leaf,
+                properties,
+                depends_on: Vec::new(),
+                depends_on_as_text: recipe.kind.is_multiple_of(2),
+                condition: recipe.condition.map(|number| usize::from(number) % 3),
+                retain: recipe.home.is_multiple_of(3),
+                makes: None,
             }
         };
         if twin.is_none() && !targets.is_empty() {
@@ -306,7 +305,7 @@ fn property(
     let number = Prop::Number(u32::from(x % 3) * 30);
     let whose = |number: u16| match targets {
         [] => Whose::Own,
-        _ if number % 2 == 0 => Whose::Own,
+        _ if number.is_multiple_of(2) => Whose::Own,
         _ => Whose::Of(pick(targets, number / 2)),
     };
     let form = pick(&[NameForm::Path, NameForm::UniqueId, NameForm::ShortAddress], y);
@@ -344,15 +343,17 @@ fn property(
     (name, prop)
 }
 
+const FORMS: [RefForm; 5] =
+    [RefForm::Plain, RefForm::GetAttText, RefForm::SubText, RefForm::SubList, RefForm::Join];
+
 fn reference(targets: &[Key], x: u16, y: u16) -> Prop {
     if targets.is_empty() {
         return Prop::Pseudo("AWS::StackName");
     }
-    use RefForm::{GetAttText, Join, Plain, SubList, SubText};
     Prop::Reference(Reference {
         target: pick(targets, x),
         attribute: pick(&[None, Some("Arn"), Some("Name")], y % 8),
-        form: pick(&[Plain, GetAttText, SubText, SubList, Join], y / 8 % 8),
+        form: pick(&FORMS, y / 8 % 8),
         border: pick(
             &[Border::Import, Border::ImportBySub, Border::ImportByJoin, Border::StackOutput],
             y / 64,
@@ -371,7 +372,9 @@ impl Prop {
                 no.for_each_key(change);
             }
             Self::Object(members) => {
-                members.values_mut().for_each(|prop| prop.for_each_key(change));
+                for prop in members.values_mut() {
+                    prop.for_each_key(change);
+                }
             }
             Self::List(items) => items.iter_mut().for_each(|prop| prop.for_each_key(change)),
             Self::Tags(tags) => tags.iter_mut().for_each(|(_, prop)| prop.for_each_key(change)),

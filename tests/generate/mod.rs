@@ -4,6 +4,7 @@
 //! templates as the CDK would; `disturb` reorders and spoils them; `truth` says what a comparison of the two may answer.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses its part of this")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 pub mod build;
 pub mod disturb;

@@ -164,21 +164,17 @@ impl App {
     /// Returns the stack of a resource and its path below it.
     pub fn resource_place(&self, key: Key) -> (usize, Vec<String>) {
         let resource = &self.resources[&key];
-        match resource.makes {
-            Some(nested) => {
-                let model = &self.stacks[nested];
-                let (home, _) = model.nested.unwrap();
-                let (stack, mut below) = self.place(home);
-                below.push(format!("{}.NestedStack", model.id));
-                below.push(format!("{}.NestedStackResource", model.id));
-                (stack, below)
-            }
-            None => {
-                let (stack, mut below) = self.place(Home::Construct(resource.construct));
-                below.push(resource.leaf.to_owned());
-                (stack, below)
-            }
-        }
+        let Some(nested) = resource.makes else {
+            let (stack, mut below) = self.place(Home::Construct(resource.construct));
+            below.push(resource.leaf.to_owned());
+            return (stack, below);
+        };
+        let model = &self.stacks[nested];
+        let (home, _) = model.nested.unwrap();
+        let (stack, mut below) = self.place(home);
+        below.push(format!("{}.NestedStack", model.id));
+        below.push(format!("{}.NestedStackResource", model.id));
+        (stack, below)
     }
 
     pub fn resource_path(&self, key: Key) -> Vec<String> {

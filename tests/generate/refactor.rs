@@ -161,7 +161,7 @@ impl Work {
             self.app.stacks.iter().any(|s| s.nested.is_some_and(|(home, _)| is_inside(home)));
         // Nested stacks do not nest here.
         let is_nested = self.app.stacks[stack].nested.is_some();
-        if !self.app.is_taken(home, &id) && !(holds_nested && is_nested) {
+        if !(self.app.is_taken(home, &id) || holds_nested && is_nested) {
             self.app.constructs[construct] = Construct { id, home };
         }
     }

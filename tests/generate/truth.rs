@@ -34,6 +34,12 @@ struct Content {
     names: Vec<Key>,
 }
 
+impl Content {
+    fn say(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+}
+
 fn hash(value: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
@@ -65,33 +71,35 @@ fn read(prop: &Prop, door: &str, content: &mut Content) {
             content.slots.push((format!("{door} {kind}"), reference.target));
         }
         Prop::Name(whose, form) | Prop::NameInside(whose, form) => {
-            content.text.push_str(&format!("name {form:?}"));
+            content.say(&format!("name {form:?}"));
             if let Whose::Of(key) = whose {
                 content.names.push(*key);
             }
         }
         Prop::If(condition, yes, no) => {
-            content.text.push_str(&format!("If {condition}"));
+            content.say(&format!("If {condition}"));
             read(yes, door, content);
             read(no, door, content);
         }
         Prop::List(items) => {
-            content.text.push_str(&format!("list of {}", items.len()));
-            items.iter().for_each(|item| read(item, door, content));
+            content.say(&format!("list of {}", items.len()));
+            for item in items {
+                read(item, door, content);
+            }
         }
         Prop::Object(members) => {
             for (name, prop) in members {
-                content.text.push_str(&format!(".{name}"));
+                content.say(&format!(".{name}"));
                 read(prop, &format!("{door}.{name}"), content);
             }
         }
         Prop::Tags(tags) => {
             for (name, prop) in tags {
-                content.text.push_str(&format!("tag {name}"));
+                content.say(&format!("tag {name}"));
                 read(prop, door, content);
             }
         }
-        literal => content.text.push_str(&format!("{literal:?}")),
+        literal => content.say(&format!("{literal:?}")),
     }
 }
 
