@@ -179,11 +179,13 @@ fn identical_stayed(matching: &Matching<'_, '_>) -> HashMap<NodeId, Vec<Location
     if moved.is_empty() {
         return stayed;
     }
-    let sides: [(_, _, fn(&Pair) -> NodeId); 2] = [
-        (matching.old, &matching.first_old_digests, |pair| pair.old),
-        (matching.new, &matching.first_new_digests, |pair| pair.new),
-    ];
-    for (side, digests, of) in sides {
+    for is_new in [false, true] {
+        let (side, digests) = if is_new {
+            (matching.new, &matching.first_new_digests)
+        } else {
+            (matching.old, &matching.first_old_digests)
+        };
+        let of = |pair: &Pair| if is_new { pair.new } else { pair.old };
         let wanted: HashSet<&Digest> =
             moved.iter().map(|pair| &digests[of(pair) as usize]).collect();
         let mut unmoved: HashMap<&Digest, Vec<NodeId>> = HashMap::default();
