@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::comparison::Evidence;
+use super::difference::{Differ, View};
 use super::matching::Matching;
 use super::renaming::{ancestors, prefixes};
 use super::scope::NodeId;
@@ -42,8 +43,18 @@ pub(super) fn moved_and_changed(matching: &Matching<'_, '_>) -> Vec<(NodeId, Nod
             &features(matching.new, &new_digests, new),
         );
         let kind = matching.old.node(old).kind;
-        let enough = if registry::is_stateful(kind) { ALIKE_STATEFUL } else { ALIKE };
-        if alike >= enough && whereabouts.agree(path, now) {
+        let is_stateful = registry::is_stateful(kind);
+        let enough = if is_stateful { ALIKE_STATEFUL } else { ALIKE };
+        // A deployment would replace it in spite of the move: then it is not worth a doubt.
+        let is_replaced = || {
+            let differ = Differ {
+                old: View { side: matching.old, digests: &old_digests },
+                new: View { side: matching.new, digests: &new_digests },
+                names: None,
+            };
+            differ.differences(old, new).is_ok_and(|all| all.iter().any(|one| one.replaces))
+        };
+        if alike >= enough && whereabouts.agree(path, now) && !(is_stateful && is_replaced()) {
             found.push((old, new, evidence));
         }
     }
