@@ -17,8 +17,10 @@
 pub mod assembly;
 pub mod cli;
 pub mod compare;
+pub mod event;
 pub mod local;
 pub mod model;
+pub mod plan;
 pub mod registry;
 pub mod report;
 pub mod settings;

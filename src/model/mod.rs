@@ -2,11 +2,16 @@
 //!
 //! Nothing comes in and nothing goes out: every other room speaks in these types. No I/O.
 
+mod deployed;
 mod environment;
 mod name;
 mod stack;
 mod value;
 
+pub use deployed::{
+    DeployedEnvironment, DeployedResource, DeployedStack, Export, StackOptions, StackStatus,
+    StatusKind,
+};
 pub use environment::{Environment, EnvironmentError};
 pub use name::{ConstructPath, Location, LocationError, LogicalId, ResourceType, StackName};
 pub use stack::{Stack, Template};

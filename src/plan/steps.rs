@@ -1,0 +1,216 @@
+//! The steps of a plan, as they are carried out and as they are saved.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::model::{Environment, Location, ResourceType};
+
+/// What is to be done in one environment, in which order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// The account.
+    pub account: String,
+    /// The region.
+    pub region: String,
+    /// The steps; a step stands after those that it needs.
+    pub steps: Vec<Step>,
+    /// Resources that are the same under another name, but that CloudFormation cannot move.
+    pub staying: Vec<Staying>,
+    /// What has to be known, or put right, before anything is done.
+    pub findings: Vec<Finding>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    /// The positions of the steps that have to be done before this one.
+    pub after: Vec<usize>,
+    /// What is done.
+    pub action: Action,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum Action {
+    /// An ordinary change of one stack by a change set, before or after the refactors.
+    Change(Change),
+    /// A stack refactor.
+    Refactor(Batch),
+}
+
+/// An ordinary change of one stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// The name of the stack; for a nested stack `Parent/LogicalId`.
+    pub stack: String,
+    /// Its ARN; `None` if it does not exist yet.
+    pub id: Option<String>,
+    /// Why it is changed.
+    pub purpose: Purpose,
+    /// [`body_digest`] of the template that has to be there before; `None` if the stack does not
+    /// exist yet.
+    pub before: Option<String>,
+    /// The template to be sent.
+    pub template: String,
+    /// Values of parameters that a new stack needs. Parameters of a stack that exists keep their
+    /// values.
+    pub parameters: Vec<(String, String)>,
+    /// Capabilities to acknowledge.
+    pub capabilities: Vec<String>,
+}
+
+/// Why a stack is changed apart from the refactors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Purpose {
+    /// It does not exist yet, and has sections that a refactor cannot create.
+    Create,
+    /// It would become empty: it gets a filler.
+    Fill,
+    /// It has a filler that is not needed any more.
+    RemoveFiller,
+}
+
+/// A stack refactor of at most five stacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Batch {
+    /// The stacks whose templates change, sorted by name.
+    pub stacks: Vec<BatchStack>,
+    /// Every resource that changes its place, sorted by source.
+    pub moves: Vec<Move>,
+}
+
+/// A stack in a refactor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchStack {
+    /// Its name; for a nested stack `Parent/LogicalId`.
+    pub name: String,
+    /// Its ARN; `None` if it does not exist before the plan is carried out.
+    pub id: Option<String>,
+    /// [`body_digest`] of the template that has to be there before; `None` if the refactor
+    /// creates the stack.
+    pub before: Option<String>,
+    /// The template to be sent.
+    pub template: String,
+}
+
+/// A resource that gets another place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Move {
+    /// Its type.
+    pub resource_type: String,
+    /// Its physical ID, if it is known.
+    pub physical_id: Option<String>,
+    /// The place that it leaves, `Stack.LogicalId`.
+    pub source: String,
+    /// The place that it gets, `Stack.LogicalId`.
+    pub destination: String,
+}
+
+/// A resource that would move but cannot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Staying {
+    /// Its type.
+    pub resource_type: String,
+    /// Where it stays, `Stack.LogicalId`.
+    pub source: String,
+    /// Where the app has it now, `Stack.LogicalId`.
+    pub destination: String,
+    /// Why, as the end of a sentence that starts with the resource.
+    pub reason: String,
+    /// What the deployment will do to it: one sentence.
+    pub consequence: String,
+    /// Data or identity is lost when it is replaced.
+    pub dangerous: bool,
+}
+
+/// Something that has to be known before a plan is carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// Whether the plan can be carried out nevertheless.
+    pub severity: Severity,
+    /// The stack that it is about.
+    pub stack: String,
+    /// The resource that it is about, its logical ID.
+    pub resource: Option<String>,
+    /// What is the matter: one sentence.
+    pub message: String,
+    /// What to do about it: one sentence.
+    pub remedy: String,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// May go wrong.
+    Warning,
+    /// CloudFormation would refuse it: the plan is not carried out.
+    Error,
+}
+
+impl Plan {
+    /// Returns the account and region.
+    pub fn environment(&self) -> Environment {
+        Environment::new(&self.account, &self.region)
+    }
+
+    /// Whether something forbids that the plan is carried out.
+    pub fn is_refused(&self) -> bool {
+        self.findings.iter().any(|finding| finding.severity == Severity::Error)
+    }
+}
+
+impl Move {
+    /// Returns a move from one place to another.
+    pub fn new(
+        resource_type: &ResourceType,
+        physical_id: Option<&str>,
+        source: &Location,
+        destination: &Location,
+    ) -> Self {
+        Self {
+            resource_type: resource_type.to_string(),
+            physical_id: physical_id.map(str::to_owned),
+            source: source.to_string(),
+            destination: destination.to_string(),
+        }
+    }
+}
+
+/// Returns the SHA-256, in lower-case hexadecimal digits, of a template as CloudFormation gives
+/// it back: every character outside of ASCII is a `?` there, so that the text that was sent and
+/// the text that is returned have one digest.
+pub fn body_digest(body: &str) -> String {
+    let folded: String = body.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
+    let mut digits = String::with_capacity(64);
+    for byte in Sha256::digest(folded.as_bytes()) {
+        // Writing to a string cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_has_one_digest_before_it_is_sent_and_after_it_is_returned() {
+        assert_eq!(body_digest("Größe"), body_digest("Gr??e"));
+        assert_ne!(body_digest("a"), body_digest("b"));
+    }
+}
