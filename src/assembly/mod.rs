@@ -8,6 +8,7 @@
 //! - [`App`] runs the command of an app; [`is_assembly_directory`] tells a directory from one.
 
 mod app;
+mod assets;
 mod confine;
 mod constructs;
 mod error;
@@ -22,6 +23,7 @@ mod tree;
 mod walk;
 
 pub use app::{App, AppError, is_assembly_directory};
+pub use assets::{FileAsset, FileDestination, file_assets};
 pub use error::{AssemblyError, SelectError};
 pub use load::{LoadOptions, load};
 pub use manifest::MAX_SCHEMA;

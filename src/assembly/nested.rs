@@ -7,8 +7,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
+use super::assets::AssetManifest;
 use super::confine::{Confined, Mention, Root};
 use super::error::AssemblyError;
 use super::load::Pending;
@@ -274,33 +273,6 @@ impl<'a> Url<'a> {
 /// File assets of the modern synthesizer: file by object key.
 #[derive(Debug, Default)]
 struct Assets(BTreeMap<String, String>);
-
-#[derive(Deserialize)]
-struct AssetManifest {
-    #[serde(default)]
-    files: BTreeMap<String, FileAsset>,
-}
-
-#[derive(Deserialize)]
-struct FileAsset {
-    #[serde(default)]
-    source: FileSource,
-    #[serde(default)]
-    destinations: BTreeMap<String, Destination>,
-}
-
-#[derive(Default, Deserialize)]
-struct FileSource {
-    #[serde(default)]
-    path: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Destination {
-    #[serde(default)]
-    object_key: Option<String>,
-}
 
 impl Assets {
     /// Reads the asset manifests of an assembly. Malformed ones only lead to nothing: they are

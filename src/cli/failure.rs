@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use crate::settings::SettingsError;
 use crate::toolkit;
+use crate::toolkit::local::LocalError;
 
 /// The exit code of wrong usage, the same that clap gives.
 pub(super) const USAGE: u8 = 2;
@@ -18,6 +19,8 @@ pub(super) enum Failure {
     Settings(SettingsError),
     /// The use case failed.
     Toolkit(toolkit::Error),
+    /// The system gives us no threads or sockets.
+    Runtime(io::Error),
     /// Nobody reads the answer any more.
     Reader,
     /// The answer cannot be written.
@@ -28,7 +31,7 @@ impl Failure {
     pub(super) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Settings(error) if error.is_usage() => USAGE,
-            Self::Settings(_) | Self::Toolkit(_) | Self::Output(_) => FAILED,
+            Self::Settings(_) | Self::Toolkit(_) | Self::Output(_) | Self::Runtime(_) => FAILED,
             Self::Reader => 0,
         })
     }
@@ -37,7 +40,7 @@ impl Failure {
         match self {
             Self::Settings(error) => error.hint(),
             Self::Toolkit(error) => error.hint(),
-            Self::Reader | Self::Output(_) => None,
+            Self::Reader | Self::Output(_) | Self::Runtime(_) => None,
         }
     }
 
@@ -46,12 +49,15 @@ impl Failure {
         let mut current: Option<&dyn Error> = match self {
             Self::Settings(error) => Some(error),
             Self::Toolkit(error) => Some(error),
-            Self::Output(error) => Some(error),
+            Self::Output(error) | Self::Runtime(error) => Some(error),
             Self::Reader => None,
         };
         let mut chain = Vec::new();
         if matches!(self, Self::Output(_)) {
             chain.push("cannot write the answer".to_owned());
+        }
+        if matches!(self, Self::Runtime(_)) {
+            chain.push("cannot work with the network".to_owned());
         }
         while let Some(error) = current {
             chain.push(error.to_string());
@@ -70,6 +76,12 @@ impl From<SettingsError> for Failure {
 impl From<toolkit::Error> for Failure {
     fn from(error: toolkit::Error) -> Self {
         Self::Toolkit(error)
+    }
+}
+
+impl From<LocalError> for Failure {
+    fn from(error: LocalError) -> Self {
+        Self::Toolkit(error.into())
     }
 }
 

@@ -5,7 +5,10 @@
 
 mod completions;
 mod failure;
+mod host;
+mod local;
 mod refactor;
+mod shared;
 mod terminal;
 
 use std::ffi::OsString;
@@ -14,6 +17,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+use crate::toolkit;
 use failure::Failure;
 use terminal::Terminal;
 
@@ -35,6 +39,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Refactor(Box<refactor::RefactorArgs>),
+    Local(local::LocalCommand),
     Completions(completions::CompletionsArgs),
 }
 
@@ -70,6 +75,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             let mut terminal = Terminal::new(arguments.no_color);
             (refactor::run(&arguments, &mut terminal), terminal)
         }
+        Command::Local(arguments) => {
+            let mut terminal = Terminal::new(false);
+            (local::run(&arguments, &mut terminal), terminal)
+        }
         Command::Completions(arguments) => {
             let mut terminal = Terminal::new(false);
             (completions::run(&arguments, &mut terminal), terminal)
@@ -84,6 +93,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// Carries out what waits for the network.
+fn block_on<T>(work: impl Future<Output = Result<T, toolkit::Error>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(Failure::Runtime)?;
+    Ok(runtime.block_on(work)?)
 }
 
 /// Shows help where it was asked for, or what is wrong with the arguments.

@@ -6,16 +6,16 @@ use clap::{Args, ValueEnum};
 
 use super::Exit;
 use super::failure::Failure;
+use super::shared::{AccountArgs, AppArgs};
 use super::terminal::Terminal;
 use crate::report::{self, Style};
-use crate::settings::{Settings, Surroundings, Typed};
+use crate::settings::{Settings, SettingsError, Surroundings, Typed};
 use crate::toolkit::{self, Outcome};
 
 /// Show the resources that moved since the app was deployed
 ///
-/// Compares a cloud assembly that stands for what is deployed with the app as it is now, and
-/// tells which resources are the same under another logical ID or in another stack. Reads no
-/// account and changes nothing.
+/// Compares what is deployed with the app as it is now, and tells which resources are the same
+/// under another logical ID or in another stack. Changes nothing.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -30,20 +30,15 @@ pub(super) struct RefactorArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// The app as it is now: a cloud assembly, or a command that makes one
-    ///
-    /// Default: the environment variable `CDK_APP`, then the key `app` of cdk.json, then that of
-    /// ~/.cdk.json.
-    #[arg(short, long, value_name = "DIRECTORY|COMMAND")]
-    app: Option<String>,
+    #[command(flatten)]
+    app: AppArgs,
 
-    /// The app as it was deployed: a cloud assembly
-    #[arg(long, value_name = "DIRECTORY")]
+    /// Take what is deployed from a cloud assembly, in place of the account
+    #[arg(long, value_name = "DIRECTORY", conflicts_with_all = ["local", "profile", "additional_stacks", "wait"])]
     against: Option<PathBuf>,
 
-    /// Context for the app, if it is a command
-    #[arg(short, long, value_name = "KEY=VALUE")]
-    context: Vec<String>,
+    #[command(flatten)]
+    account: AccountArgs,
 
     /// Say that a deployed resource is now another one
     ///
@@ -102,10 +97,6 @@ pub(super) struct RefactorArgs {
     #[arg(long, help_heading = "Output")]
     pub(super) no_color: bool,
 
-    /// Read cloud assemblies of a newer schema than this version knows
-    #[arg(long)]
-    ignore_schema_version: bool,
-
     /// Accepted for the sake of scripts written for `cdk`; does nothing
     #[arg(long, value_name = "FEATURE", hide_short_help = true)]
     unstable: Vec<String>,
@@ -113,7 +104,9 @@ pub(super) struct RefactorArgs {
 
 const AFTER_HELP: &str = "\
 Examples:
-  What moved since the assembly in release/ was deployed:
+  What moved since the app of cdk.json was deployed:
+    cdkr refactor --dry-run
+  What moved since the assembly in release/ was deployed, without an account:
     cdkr refactor --dry-run --app cdk.out --against release
   The same, with the app of cdk.json synthesized first, for two stacks:
     cdkr refactor --dry-run --against release Web Api
@@ -144,8 +137,15 @@ enum Form {
 pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
     terminal.quiet = arguments.quiet;
     terminal.together = arguments.ci && arguments.output == Form::Table;
+    if !arguments.dry_run {
+        return Err(SettingsError::OnlyDryRun.into());
+    }
     let settings = Settings::resolve(&arguments.typed(), &Surroundings::of_process())?;
-    let outcome = toolkit::refactor(&settings)?;
+    terminal.ci = arguments.ci;
+    let host = terminal.host();
+    let outcome = super::block_on(toolkit::refactor(&settings, &host));
+    host.clear();
+    let outcome = outcome?;
     for warning in &outcome.warnings {
         terminal.warning(warning);
     }
@@ -159,17 +159,14 @@ pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<E
 impl RefactorArgs {
     fn typed(&self) -> Typed {
         Typed {
-            app: self.app.clone(),
             against: self.against.clone(),
             stacks: self.stacks.clone(),
-            dry_run: self.dry_run,
             map: self.map.clone(),
             override_file: self.override_file.clone(),
             skip_file: self.skip_file.clone(),
-            context: self.context.clone(),
             strict: self.strict,
             explain: self.explain,
-            ignore_schema_version: self.ignore_schema_version,
+            ..self.account.fill(self.app.typed())
         }
     }
 

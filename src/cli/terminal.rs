@@ -6,6 +6,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Color, Style};
 
 use super::failure::Failure;
+use super::host::TerminalHost;
 use crate::report::plain;
 
 const ERROR: Style = bold(AnsiColor::Red);
@@ -23,6 +24,8 @@ pub(super) struct Terminal {
     choice: ColorChoice,
     /// Whether warnings and notes are told at all.
     pub(super) quiet: bool,
+    /// Whether nobody watches: nothing is drawn or asked.
+    pub(super) ci: bool,
     /// Whether warnings and notes go with the answer.
     pub(super) together: bool,
 }
@@ -30,7 +33,12 @@ pub(super) struct Terminal {
 impl Terminal {
     pub(super) fn new(no_color: bool) -> Self {
         let choice = if no_color { ColorChoice::Never } else { ColorChoice::Auto };
-        Self { choice, quiet: false, together: false }
+        Self { choice, quiet: false, together: false, ci: false }
+    }
+
+    /// Returns the same terminal as a host, for what happens meanwhile.
+    pub(super) fn host(&self) -> TerminalHost {
+        TerminalHost::new(self.choice, self.quiet, self.ci)
     }
 
     /// Writes the answer.

@@ -17,6 +17,7 @@ mod evaluate;
 mod events;
 mod exports;
 mod faults;
+mod inventory;
 mod parameter_store;
 mod record;
 mod refactor;
@@ -33,6 +34,7 @@ pub use error::{Answer, ServiceError};
 pub use evaluate::parameters::ParameterInput;
 pub use exports::Export;
 pub use faults::{Faults, RefactorFault, ResourceFault};
+pub use inventory::StackView;
 pub use parameter_store::BOOTSTRAP_VERSION;
 pub use record::{
     Attributes, Input, Json, Output, Parameter, Physical, Resource, StackEvent, StackInfo,

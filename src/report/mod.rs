@@ -10,12 +10,14 @@ mod ambiguity;
 mod deployment;
 mod explain;
 mod json;
+mod local;
 mod markdown;
 mod moves;
 mod table;
 mod text;
 
 pub use json::json;
+pub use local::{local_stack, local_stacks, local_stacks_json};
 pub use markdown::markdown;
 pub use table::table;
 pub use text::plain;

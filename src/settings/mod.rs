@@ -4,6 +4,7 @@
 //! In: what was typed ([`Typed`]) and where ([`Surroundings`]). Out: [`Settings`]. Called by
 //! `cli`, read by `toolkit`. No other room looks at flags, variables or these files.
 
+mod account;
 mod context;
 mod decisions;
 mod overrides;
@@ -14,6 +15,9 @@ use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub use account::{
+    Account, DEFAULT_CONCURRENCY, DEFAULT_LOCAL, DEFAULT_TOOLKIT_STACK, local as local_directory,
+};
 pub use decisions::{DecisionError, Named, Pair, Scope, Skip};
 pub use overrides::OverrideError;
 
@@ -30,10 +34,24 @@ pub struct Typed {
     pub app: Option<String>,
     /// `--against`
     pub against: Option<PathBuf>,
+    /// `--local`
+    pub local: Option<PathBuf>,
+    /// `--profile`
+    pub profile: Option<String>,
+    /// `--region`
+    pub region: Option<String>,
+    /// `--role-arn`
+    pub role_arn: Option<String>,
+    /// `--toolkit-stack-name`
+    pub toolkit_stack_name: Option<String>,
+    /// `--additional-stack-name`, as often as it was given.
+    pub additional_stacks: Vec<String>,
+    /// `--concurrency`
+    pub concurrency: Option<usize>,
+    /// `--wait`
+    pub wait: bool,
     /// Patterns of the stacks to report.
     pub stacks: Vec<String>,
-    /// `--dry-run`
-    pub dry_run: bool,
     /// `--map`, as often as it was given.
     pub map: Vec<String>,
     /// `--override-file`
@@ -144,8 +162,10 @@ pub struct Settings {
     pub project: PathBuf,
     /// Where the app writes its assembly, if it is a command.
     pub output: Setting<PathBuf>,
-    /// The assembly that stands for what is deployed.
-    pub against: Setting<PathBuf>,
+    /// The assembly that stands for what is deployed, in place of the account.
+    pub against: Option<Setting<PathBuf>>,
+    /// How the account is reached.
+    pub account: Account,
     /// Patterns of the stacks to report; none means all.
     pub stacks: Vec<String>,
     /// The context for the app, all sources merged.
@@ -173,14 +193,11 @@ pub enum SettingsError {
     #[error("no app: neither `--app` nor the key `app` of cdk.json says where it is")]
     NoApp,
     /// A mode that this version does not have.
-    #[error(
-        "this version only compares against a cloud assembly: `refactor` needs {}",
-        .missing.join(" and ")
-    )]
-    OnlyAgainst {
-        /// The flags that are missing.
-        missing: Vec<&'static str>,
-    },
+    #[error("this version only shows moves: `refactor` needs `--dry-run`")]
+    OnlyDryRun,
+    /// `--concurrency 0`.
+    #[error("`--concurrency 0`: at least one request has to run at a time")]
+    NoConcurrency,
     /// `--context` without a `=`.
     #[error("`--context {0}` is not of the form `key=value`")]
     ContextForm(String),
@@ -218,7 +235,8 @@ impl SettingsError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::NoApp
-            | Self::OnlyAgainst { .. }
+            | Self::OnlyDryRun
+            | Self::NoConcurrency
             | Self::ContextForm(_)
             | Self::ContextReserved(_) => true,
             Self::Decision(error) => error.is_usage(),
@@ -232,10 +250,7 @@ impl SettingsError {
             Self::NoApp => "pass a directory or a command: `--app cdk.out`, `--app \"node \
                             bin/app.js\"`"
                 .to_owned(),
-            Self::OnlyAgainst { .. } => "nothing is read from or changed in an account yet: \
-                                         `cdkr refactor --dry-run --against DIR` shows the moves \
-                                         since the assembly in DIR"
-                .to_owned(),
+            Self::OnlyDryRun => "nothing is changed in an account yet".to_owned(),
             Self::Decision(error) => return error.hint(),
             Self::Override(_) => overrides::SHAPE.to_owned(),
             _ => return None,
@@ -250,13 +265,13 @@ impl Settings {
     /// # Errors
     /// When something required is missing, or a flag or a file is malformed.
     pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Self, SettingsError> {
-        let against = required(typed)?;
         let home = surroundings.home.as_deref();
         let project = Project::read(&surroundings.directory.join(PROJECT_FILE))?;
         let user = home.map(|home| Project::read(&home.join(USER_FILE))).transpose()?;
         let user = user.unwrap_or_default();
         let app = app(typed, surroundings, &project, &user).ok_or(SettingsError::NoApp)?;
         let context = context::merge(&typed.context, &surroundings.directory, &project, &user)?;
+        let account = Account::resolve(typed, surroundings, &project, &user)?;
         let mut pairs = decisions::from_flags(&typed.map)?;
         if let Some(file) = &typed.override_file {
             pairs.extend(overrides::read(&surroundings.directory, file)?);
@@ -273,7 +288,10 @@ impl Settings {
             app,
             project: working(&surroundings.directory),
             output,
-            against: Setting::new(surroundings.directory.join(against), Origin::Flag("--against")),
+            against: typed.against.as_ref().map(|against| {
+                Setting::new(surroundings.directory.join(against), Origin::Flag("--against"))
+            }),
+            account,
             stacks: typed.stacks.clone(),
             context,
             pairs,
@@ -287,21 +305,6 @@ impl Settings {
                 .or(user.ignore_ambiguous_refactoring)
                 .unwrap_or_else(|| Setting::new(false, Origin::Default)),
         })
-    }
-}
-
-/// Both flags without which this version does nothing.
-fn required(typed: &Typed) -> Result<&Path, SettingsError> {
-    let mut missing = Vec::new();
-    if !typed.dry_run {
-        missing.push("`--dry-run`");
-    }
-    if typed.against.is_none() {
-        missing.push("`--against DIR`");
-    }
-    match &typed.against {
-        Some(against) if missing.is_empty() => Ok(against),
-        _ => Err(SettingsError::OnlyAgainst { missing }),
     }
 }
 

@@ -21,6 +21,10 @@ pub(super) const CONTEXT_FILE: &str = "cdk.context.json";
 pub(super) struct Project {
     pub(super) app: Option<Setting<String>>,
     pub(super) output: Option<Setting<String>>,
+    pub(super) profile: Option<Setting<String>>,
+    pub(super) region: Option<Setting<String>>,
+    pub(super) role_arn: Option<Setting<String>>,
+    pub(super) toolkit_stack_name: Option<Setting<String>>,
     pub(super) context: Context,
     pub(super) refactoring: Option<Setting<Refactoring>>,
     pub(super) ignore_ambiguous_refactoring: Option<Setting<bool>>,
@@ -31,6 +35,10 @@ pub(super) struct Project {
 struct Wire {
     app: Option<String>,
     output: Option<String>,
+    profile: Option<String>,
+    region: Option<String>,
+    role_arn: Option<String>,
+    toolkit_stack_name: Option<String>,
     context: Option<Context>,
     refactoring: Option<WireRefactoring>,
     ignore_ambiguous_refactoring: Option<bool>,
@@ -56,6 +64,10 @@ impl Project {
         Ok(Self {
             app: wire.app.map(found),
             output: wire.output.map(found),
+            profile: wire.profile.map(found),
+            region: wire.region.map(found),
+            role_arn: wire.role_arn.map(found),
+            toolkit_stack_name: wire.toolkit_stack_name.map(found),
             context: wire.context.unwrap_or_default(),
             refactoring: wire.refactoring.map(|choice| {
                 let choice = match choice {

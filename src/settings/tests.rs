@@ -14,7 +14,6 @@ impl Place {
             directory: tempfile::tempdir().unwrap(),
             home: tempfile::tempdir().unwrap(),
             typed: Typed {
-                dry_run: true,
                 against: Some("before".into()),
                 app: Some("node app.js".into()),
                 ..Typed::default()
@@ -100,14 +99,48 @@ fn without_an_app_there_are_no_settings() {
 }
 
 #[test]
-fn without_an_assembly_to_compare_with_there_are_no_settings() {
-    let place = Place::new().typing(|typed| {
-        typed.against = None;
-        typed.dry_run = false;
-    });
+fn without_an_assembly_to_compare_with_the_account_is_meant() {
+    let place = Place::new().typing(|typed| typed.against = None);
+    let settings = place.resolve().unwrap();
+    assert_eq!(settings.against, None);
+    assert_eq!(settings.account.local, None);
+    assert_eq!(settings.account.concurrency, DEFAULT_CONCURRENCY);
+    assert_eq!(settings.account.toolkit_stack_name.value, DEFAULT_TOOLKIT_STACK);
+}
+
+#[test]
+fn the_embedded_cloudformation_is_chosen_by_a_flag_or_a_variable() {
+    let mut place = Place::new();
+    let local = |place: &Place| {
+        let found = place.resolve().unwrap().account.local?;
+        let inside = found.value.strip_prefix(place.directory.path()).unwrap().to_owned();
+        Some((inside.to_str().unwrap().to_owned(), found.origin))
+    };
+    let variable = Origin::Variable("CDKR_LOCAL");
+    for (text, expected) in [("1", Some(".cdkr/local")), ("state", Some("state")), ("0", None)] {
+        place.variables.insert("CDKR_LOCAL".into(), text.into());
+        let expected = expected.map(|directory| (directory.to_owned(), variable.clone()));
+        assert_eq!(local(&place), expected, "{text}");
+    }
+    place.typed.local = Some("mine".into());
+    assert_eq!(local(&place), Some(("mine".to_owned(), Origin::Flag("--local"))));
+}
+
+#[test]
+fn the_account_is_reached_as_the_flags_and_then_the_project_say() {
+    let mut place = Place::new().file("cdk.json", r#"{"profile": "team", "region": "eu-west-1"}"#);
+    place.typed.region = Some("us-east-1".into());
+    let account = place.resolve().unwrap().account;
+    assert_eq!(account.profile.unwrap().value, "team");
+    assert_eq!(account.region.unwrap().value, "us-east-1");
+}
+
+#[test]
+fn no_request_at_a_time_is_wrong_usage() {
+    let place = Place::new().typing(|typed| typed.concurrency = Some(0));
     insta::assert_snapshot!(
         place.error(),
-        @"this version only compares against a cloud assembly: `refactor` needs `--dry-run` and `--against DIR`"
+        @"`--concurrency 0`: at least one request has to run at a time"
     );
     assert!(place.resolve().unwrap_err().is_usage());
 }

@@ -4,6 +4,7 @@ use crate::assembly::{AppError, AssemblyError, SelectError};
 use crate::compare::CompareError;
 use crate::model::Environment;
 use crate::toolkit::DecisionError;
+use crate::toolkit::local::LocalError;
 
 /// Why a use case fails.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,9 @@ pub enum Error {
     /// A decision fits nowhere.
     #[error(transparent)]
     Decision(#[from] Box<DecisionError>),
+    /// The embedded CloudFormation does not do what it is told.
+    #[error(transparent)]
+    Local(#[from] LocalError),
     /// Two sides of an environment cannot be compared.
     #[error("cannot compare {environment}")]
     Comparison {
@@ -60,6 +64,7 @@ impl Error {
                 "decisions name the deployed resource first, then the one as it is now: \
                  `Stack.LogicalId`, or the construct path"
             }
+            Self::Local(LocalError::NotThere(_)) => "`cdkr local seed` deploys an app to it",
             _ => return None,
         };
         Some(hint.to_owned())

@@ -4,8 +4,10 @@
 //! with what to do about it. Called by `cli`, and by programs that use the library. Prints
 //! nothing.
 
+mod account;
 mod decisions;
 mod error;
+pub mod local;
 mod refactor;
 mod selection;
 mod sources;

@@ -8,9 +8,10 @@ use std::thread;
 use super::Error;
 use super::decisions::distribute;
 use super::selection::Selection;
-use super::sources::{self, AGAINST, APP, Sources};
-use crate::assembly::AssemblyStack;
+use super::sources::{self, AGAINST, APP, Deployed, Sources};
+use crate::assembly::{Assembly, AssemblyStack};
 use crate::compare::{self, Comparison, Decisions};
+use crate::event::Host;
 use crate::model::{Environment, Stack};
 use crate::settings::Settings;
 
@@ -49,15 +50,17 @@ pub(super) struct Sides {
 /// Finds the resources that moved, in every environment of the app.
 ///
 /// # Errors
-/// When an assembly cannot be read, a selection or a decision fits nothing, or a template cannot
+/// When an assembly or an account cannot be read, a selection or a decision fits nothing, or a template cannot
 /// be compared.
-pub fn refactor(settings: &Settings) -> Result<Outcome, Error> {
-    let sources = sources::load(settings)?;
+pub async fn refactor(settings: &Settings, host: &dyn Host) -> Result<Outcome, Error> {
+    let sources = sources::load(settings, host).await?;
     let selection = Selection::new(&settings.stacks, &sources)?;
     let mut warnings = warnings(&sources);
     let environments = group(sources);
     let decisions = distribute(settings, &environments).map_err(Box::new)?;
-    warnings.extend(one_sided(&environments));
+    if settings.against.is_some() {
+        warnings.extend(one_sided(&environments));
+    }
     let mut outcome = Outcome { warnings, ..Outcome::default() };
     for mut comparison in compare_all(&environments, &decisions)? {
         let Some(others) = selection.apply(&mut comparison) else { continue };
@@ -78,7 +81,7 @@ pub fn refactor(settings: &Settings) -> Result<Outcome, Error> {
 
 fn warnings(sources: &Sources) -> Vec<String> {
     let mut all = Vec::new();
-    for (flag, assembly) in [(APP, &sources.local), (AGAINST, &sources.deployed)] {
+    let mut assembly = |flag: &str, assembly: &Assembly| {
         all.extend(assembly.warnings.iter().map(|warning| format!("{flag}: {warning}")));
         if !assembly.missing.is_empty() {
             all.push(format!(
@@ -87,6 +90,11 @@ fn warnings(sources: &Sources) -> Vec<String> {
                 assembly.missing.join("', '")
             ));
         }
+    };
+    assembly(APP, &sources.local);
+    match &sources.deployed {
+        Deployed::Assembly(deployed) => assembly(AGAINST, deployed),
+        Deployed::Account(account) => all.extend(account.warnings.iter().cloned()),
     }
     all
 }
@@ -94,11 +102,21 @@ fn warnings(sources: &Sources) -> Vec<String> {
 /// Puts the stacks of both sides together by environment.
 fn group(sources: Sources) -> Vec<(Environment, Sides)> {
     let mut environments: BTreeMap<Environment, Sides> = BTreeMap::new();
-    for stack in sources.deployed.stacks {
-        let sides = environments.entry(stack.environment.clone()).or_default();
-        sides.marks.extend(marks(&stack));
-        sides.deployed.push(stack.stack);
-        sides.deployed.extend(stack.nested);
+    match sources.deployed {
+        Deployed::Assembly(deployed) => {
+            for stack in deployed.stacks {
+                let sides = environments.entry(stack.environment.clone()).or_default();
+                sides.marks.extend(marks(&stack));
+                sides.deployed.push(stack.stack);
+                sides.deployed.extend(stack.nested);
+            }
+        }
+        Deployed::Account(account) => {
+            for deployed in account.environments {
+                let sides = environments.entry(deployed.environment).or_default();
+                sides.deployed.extend(deployed.stacks.into_iter().map(|stack| stack.stack));
+            }
+        }
     }
     for stack in sources.local.stacks {
         let sides = environments.entry(stack.environment.clone()).or_default();

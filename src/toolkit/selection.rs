@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::Error;
-use super::sources::Sources;
+use super::sources::{Account, Deployed, Sources};
 use crate::assembly::AssemblyStack;
 use crate::compare::{Ambiguity, Comparison, Place};
-use crate::model::{Environment, StackName};
+use crate::model::{DeployedEnvironment, Environment, StackName};
 
 /// The selected stacks, or all of them.
 pub(super) enum Selection {
@@ -31,12 +31,19 @@ impl Selection {
         for pattern in patterns {
             let pattern = std::slice::from_ref(pattern);
             let local = sources.local.select(pattern);
-            let deployed = sources.deployed.select(pattern);
+            let local = local.map(|found| found.iter().map(name).collect());
+            let deployed = match &sources.deployed {
+                Deployed::Assembly(deployed) => {
+                    deployed.select(pattern).map(|found| found.iter().map(name).collect()).ok()
+                }
+                Deployed::Account(account) => named(account, &pattern[0]),
+            };
             match (local, deployed) {
-                (Err(error), Err(_)) => return Err(Box::new(error).into()),
+                (Err(error), None) => return Err(Box::new(error).into()),
                 (local, deployed) => {
-                    let both = local.into_iter().chain(deployed).flatten();
-                    selected.extend(both.map(|stack| name(&stack)));
+                    let both: [Vec<_>; 2] =
+                        [local.unwrap_or_default(), deployed.unwrap_or_default()];
+                    selected.extend(both.into_iter().flatten());
                 }
             }
         }
@@ -71,6 +78,16 @@ impl Selection {
         comparison.changed.retain(|one| filter.keep([&one.place]));
         Some(filter.others)
     }
+}
+
+/// The deployed stacks of exactly this name, unless there is none.
+fn named(account: &Account, name: &str) -> Option<Vec<(Environment, StackName)>> {
+    let of = |one: &DeployedEnvironment| {
+        let has = one.stacks.iter().any(|stack| stack.stack.name.as_str() == name);
+        has.then(|| (one.environment.clone(), StackName::from(name)))
+    };
+    let found: Vec<_> = account.environments.iter().filter_map(of).collect();
+    (!found.is_empty()).then_some(found)
 }
 
 fn places(ambiguity: &Ambiguity) -> impl Iterator<Item = &Place> + Clone {

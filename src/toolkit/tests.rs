@@ -53,12 +53,8 @@ fn environments() -> Vec<(Environment, Sides)> {
 }
 
 fn settings(change: impl FnOnce(&mut Typed)) -> Settings {
-    let mut typed = Typed {
-        dry_run: true,
-        app: Some("app".into()),
-        against: Some("before".into()),
-        ..Typed::default()
-    };
+    let mut typed =
+        Typed { app: Some("app".into()), against: Some("before".into()), ..Typed::default() };
     change(&mut typed);
     let directory = std::env::temp_dir();
     Settings::resolve(&typed, &Surroundings { directory, ..Surroundings::default() }).unwrap()

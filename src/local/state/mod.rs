@@ -137,7 +137,7 @@ impl Cloud {
     pub fn environments(&self) -> Answer<Vec<Environment>> {
         let mut found = Vec::new();
         for account in tx::entries(&self.root)? {
-            if account == "buckets" {
+            if account == "buckets" || !self.root.join(&account).is_dir() {
                 continue;
             }
             for region in tx::entries(&self.root.join(&account))? {

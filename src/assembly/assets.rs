@@ -1,0 +1,197 @@
+//! File assets: what has to be uploaded before stacks can be deployed.
+//!
+//! Asset manifests came with the modern synthesizer. Before, assets were metadata of stacks, and
+//! their places parameters of templates (cloud assembly schema, `AssetManifest` and
+//! `FileAssetMetadataEntry`).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::confine::{Mention, Root};
+use super::error::AssemblyError;
+use super::load::LoadOptions;
+use super::manifest::{FileArtifact, read_json};
+use super::walk::{ASSETS, SubAssembly, read_manifests};
+
+/// A file or directory that is uploaded to a bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileAsset {
+    /// The key in the asset manifest.
+    pub id: String,
+    /// What is uploaded; `None` if a command makes it.
+    pub source: Option<PathBuf>,
+    /// Whether it is uploaded as a zip archive.
+    pub is_zip: bool,
+    /// Where it is uploaded to. Names may hold the placeholders `${AWS::Partition}`,
+    /// `${AWS::AccountId}` and `${AWS::Region}`.
+    pub destinations: Vec<FileDestination>,
+}
+
+/// A place for a file asset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDestination {
+    /// The bucket.
+    pub bucket_name: String,
+    /// The key of the object.
+    pub object_key: String,
+    /// The region of the bucket, if it is not that of the stack.
+    pub region: Option<String>,
+    /// The role to upload with.
+    pub assume_role_arn: Option<String>,
+    /// The external id that this role wants.
+    pub assume_role_external_id: Option<String>,
+}
+
+/// An asset manifest.
+#[derive(Deserialize)]
+pub(super) struct AssetManifest {
+    #[serde(default)]
+    pub(super) files: BTreeMap<String, File>,
+}
+
+/// A file asset in its manifest.
+#[derive(Deserialize)]
+pub(super) struct File {
+    #[serde(default)]
+    pub(super) source: Source,
+    #[serde(default)]
+    pub(super) destinations: BTreeMap<String, Destination>,
+}
+
+/// The source of a file asset.
+#[derive(Default, Deserialize)]
+pub(super) struct Source {
+    #[serde(default)]
+    pub(super) path: Option<String>,
+    #[serde(default)]
+    packaging: Option<String>,
+}
+
+/// A destination of a file asset.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Destination {
+    #[serde(default)]
+    bucket_name: Option<String>,
+    #[serde(default)]
+    pub(super) object_key: Option<String>,
+    #[serde(default)]
+    region: Option<String>,
+    #[serde(default)]
+    assume_role_arn: Option<String>,
+    #[serde(default)]
+    assume_role_external_id: Option<String>,
+}
+
+/// Reads the file assets of an assembly and of those nested in it, in the order of their ids;
+/// one that several manifests list appears several times.
+///
+/// # Errors
+/// When a manifest is missing or malformed, or when a path leaves the assembly or leads nowhere.
+pub fn file_assets(
+    directory: &Path,
+    options: &LoadOptions,
+) -> Result<Vec<FileAsset>, AssemblyError> {
+    let root = Root::new(directory)?;
+    let manifests = read_manifests(&root, options)?;
+    let mut found = Vec::new();
+    for assembly in &manifests.assemblies {
+        for (id, artifact) in assembly.of_kind(ASSETS) {
+            let properties: FileArtifact =
+                artifact.properties().map_err(|error| assembly.invalid(id, error))?;
+            let Some(name) = properties.file else {
+                return Err(assembly.invalid(id, "it names no `file`"));
+            };
+            let file = assembly.resolve(&root, id, "file", &name)?;
+            let manifest: AssetManifest = read_json(&file.path)?;
+            for (id, asset) in manifest.files {
+                found.push(read(&root, assembly, &file.path, id, asset)?);
+            }
+        }
+    }
+    found.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(found)
+}
+
+fn read(
+    root: &Root,
+    assembly: &SubAssembly,
+    manifest: &Path,
+    id: String,
+    asset: File,
+) -> Result<FileAsset, AssemblyError> {
+    let invalid = |what: &str| AssemblyError::InvalidManifest {
+        file: manifest.to_owned(),
+        message: format!("asset `{id}`: a destination without `{what}`"),
+    };
+    let destinations = asset.destinations.into_values().map(|to| {
+        Ok(FileDestination {
+            bucket_name: to.bucket_name.ok_or_else(|| invalid("bucketName"))?,
+            object_key: to.object_key.ok_or_else(|| invalid("objectKey"))?,
+            region: to.region,
+            assume_role_arn: to.assume_role_arn,
+            assume_role_external_id: to.assume_role_external_id,
+        })
+    });
+    let destinations = destinations.collect::<Result<_, _>>()?;
+    let what = format!("`path` of asset `{id}`");
+    let mention = Mention { file: manifest, what: &what };
+    let source = asset.source.path.as_deref();
+    let source = source.map(|path| root.resolve(&assembly.directory.path, path, mention));
+    Ok(FileAsset {
+        source: source.transpose()?.map(|found| found.path),
+        is_zip: asset.source.packaging.as_deref() == Some("zip"),
+        destinations,
+        id,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn assembly(asset: &str) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+        write(
+            "manifest.json",
+            r#"{"version":"36.0.0","artifacts":{"A.assets":{"type":"cdk:asset-manifest",
+                "properties":{"file":"A.assets.json"}}}}"#,
+        );
+        write("A.assets.json", &format!(r#"{{"version":"36.0.0","files":{{"abc":{asset}}}}}"#));
+        write("nested.json", "{}");
+        directory
+    }
+
+    fn read(asset: &str) -> Result<Vec<FileAsset>, AssemblyError> {
+        file_assets(assembly(asset).path(), &LoadOptions::default())
+    }
+
+    #[test]
+    fn a_file_asset_says_what_is_uploaded_where() {
+        let found = read(
+            r#"{"source":{"path":"nested.json","packaging":"file"},"destinations":{"current":
+                {"bucketName":"cdk-${AWS::AccountId}","objectKey":"abc.json"}}}"#,
+        );
+        let found = found.unwrap();
+        assert!(found[0].source.as_ref().unwrap().ends_with("nested.json"));
+        assert!(!found[0].is_zip);
+        assert_eq!(found[0].destinations[0].bucket_name, "cdk-${AWS::AccountId}");
+    }
+
+    #[test]
+    fn an_asset_outside_of_the_assembly_is_refused() {
+        let error = read(r#"{"source":{"path":"../../etc/passwd"}}"#).unwrap_err();
+        assert!(error.to_string().contains("asset `abc`"), "{error}");
+    }
+
+    #[test]
+    fn a_destination_without_a_bucket_is_an_error_that_names_the_asset() {
+        let error = read(r#"{"destinations":{"current":{"objectKey":"k"}}}"#).unwrap_err();
+        assert!(error.to_string().contains("`abc`"), "{error}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Whoever we work for, seen from the inside: progress and questions on the terminal, plain
+//! lines elsewhere.
+
+use std::io::IsTerminal as _;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use anstream::{AutoStream, ColorChoice};
+use dialoguer::Select;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{self, Write as _};
+
+use crate::event::{Event, Host, Question, Unanswered};
+use crate::report::plain;
+
+/// How often the line of progress moves.
+const TICK: Duration = Duration::from_millis(120);
+
+/// The terminal as a host.
+pub(super) struct TerminalHost {
+    choice: ColorChoice,
+    quiet: bool,
+    /// Whether somebody can answer.
+    interactive: bool,
+    bar: Mutex<Option<ProgressBar>>,
+    /// Whether progress is drawn.
+    live: bool,
+}
+
+impl TerminalHost {
+    /// Returns a host for the standard streams. With `ci` nothing is drawn or asked.
+    pub(super) fn new(choice: ColorChoice, quiet: bool, ci: bool) -> Self {
+        let terminal = io::stderr().is_terminal();
+        Self {
+            choice,
+            quiet,
+            interactive: terminal && io::stdin().is_terminal() && !ci,
+            bar: Mutex::new(None),
+            live: terminal && !quiet && !ci,
+        }
+    }
+
+    /// Takes the line of progress away.
+    pub(super) fn clear(&self) {
+        if let Ok(mut bar) = self.bar.lock()
+            && let Some(bar) = bar.take()
+        {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn progress(&self, done: usize, of: usize, text: String) {
+        if !self.live {
+            return;
+        }
+        let Ok(mut bar) = self.bar.lock() else { return };
+        let bar = bar.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+            if let Ok(style) =
+                ProgressStyle::with_template("{spinner} {msg} {pos}/{len} ({elapsed})")
+            {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(TICK);
+            bar
+        });
+        bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));
+        bar.set_position(u64::try_from(done).unwrap_or(u64::MAX));
+        bar.set_message(text);
+        if done >= of {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        self.clear();
+        let mut err = AutoStream::new(io::stderr(), self.choice).lock();
+        // When nobody listens there is nobody to tell.
+        writeln!(err, "{}", plain(text)).ok();
+    }
+}
+
+impl Host for TerminalHost {
+    fn tell(&self, event: &Event) {
+        match event {
+            Event::Synthesizing { .. } => {}
+            Event::Reading { environment, done, of } => {
+                self.progress(*done, *of, format!("reading {environment}"));
+            }
+            Event::Waiting { environment, stack, status } => {
+                self.line(&format!("{environment}: waiting for stack {stack} ({status})"));
+            }
+        }
+    }
+
+    fn ask(&self, question: &Question) -> Result<usize, Unanswered> {
+        self.clear();
+        let unanswered =
+            || Unanswered { question: question.text.clone(), flag: question.flag.clone() };
+        if !self.interactive {
+            return Err(unanswered());
+        }
+        let choices: Vec<_> = question.choices.iter().map(|choice| plain(choice)).collect();
+        Select::new()
+            .with_prompt(plain(&question.text))
+            .items(&choices)
+            .default(question.default)
+            .interact_opt()
+            .ok()
+            .flatten()
+            .ok_or_else(unanswered)
+    }
+}
