@@ -22,6 +22,7 @@ mod parameter_store;
 mod record;
 mod refactor;
 mod resources;
+pub mod server;
 mod stacks;
 mod state;
 mod templates;
