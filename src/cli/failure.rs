@@ -31,6 +31,7 @@ impl Failure {
     pub(super) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Settings(error) if error.is_usage() => USAGE,
+            Self::Toolkit(toolkit::Error::Local(LocalError::Fault(_))) => USAGE,
             Self::Settings(_) | Self::Toolkit(_) | Self::Output(_) | Self::Runtime(_) => FAILED,
             Self::Reader => 0,
         })

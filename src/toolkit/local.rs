@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Error, sources};
 use crate::assembly::{self, Assembly, AssemblyStack, FileAsset, LoadOptions};
 use crate::event::Host;
+use crate::local::server::{self, Fault, FaultError, Running, ServeOptions};
 use crate::local::{
     Ambient, Cloud, CreateStack, Options, ServiceError, StackView, TemplateSource, UpdateStack,
 };
@@ -52,6 +53,17 @@ pub enum LocalError {
         /// What the system says.
         error: std::io::Error,
     },
+    /// The port cannot be used.
+    #[error("cannot listen on port {port} of the loopback interface: {error}")]
+    Port {
+        /// The port.
+        port: u16,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// What is to go wrong is not known.
+    #[error(transparent)]
+    Fault(#[from] FaultError),
     /// It refuses a request.
     #[error(transparent)]
     Service(#[from] ServiceError),
@@ -350,16 +362,36 @@ fn failures(cloud: &Cloud, environment: &Environment, name: &str) -> Result<Stri
 }
 
 /// The embedded CloudFormation, offered to other programs.
-pub struct Serving;
+#[derive(Debug)]
+pub struct Serving(Running);
 
 impl Serving {
-    pub fn start(_: &Path, _: u16, _: &[String]) -> Result<Self, LocalError> {
-        Ok(Self)
+    /// Starts it on a port of the loopback interface, with what is to go wrong.
+    ///
+    /// # Errors
+    /// When a fault is none, the directory holds something else, or the port is taken.
+    pub fn start(directory: &Path, port: u16, faults: &[String]) -> Result<Self, LocalError> {
+        let faults: Vec<Fault> =
+            faults.iter().map(|fault| Fault::parse(fault)).collect::<Result<_, _>>()?;
+        let running = serve(open(directory)?, port)?;
+        running.arm(&faults);
+        Ok(Self(running))
     }
 
+    /// Returns the endpoint, such as `http://127.0.0.1:4599`.
     pub fn url(&self) -> &str {
-        ""
+        self.0.url()
     }
 
-    pub fn wait(self) {}
+    /// Waits for its end.
+    pub fn wait(self) {
+        self.0.wait();
+    }
+}
+
+/// Offers a state directory on a port of the loopback interface; 0 lets the system choose.
+pub(super) fn serve(cloud: Cloud, port: u16) -> Result<Running, LocalError> {
+    let options =
+        ServeOptions { port, account: LOCAL_ACCOUNT.to_owned(), ..ServeOptions::default() };
+    server::start(cloud, &options).map_err(|error| LocalError::Port { port, error })
 }
