@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::text::plain;
+use super::text::{columns, count, plain};
 use crate::local::{StackView, iso8601};
 
 /// Renders stacks as a list, one line for each.
@@ -15,14 +15,11 @@ pub fn local_stacks(stacks: &[StackView]) -> String {
             stack.environment.to_string(),
             stack.info.name.clone(),
             stack.info.status.clone(),
-            match stack.resources.len() {
-                1 => "1 resource".to_owned(),
-                count => format!("{count} resources"),
-            },
+            count(stack.resources.len(), "resource"),
             iso8601(changed),
         ]
     });
-    let text = columns(rows.collect());
+    let text = lines(rows);
     if text.is_empty() { "There are no stacks.\n".to_owned() } else { text }
 }
 
@@ -53,14 +50,14 @@ fn one(stack: &StackView) -> String {
             resource.physical_id.clone(),
         ]
     });
-    let _ = write!(out, "\n{}", columns(rows.collect()));
+    let _ = write!(out, "\n{}", lines(rows));
     if !info.outputs.is_empty() {
         let rows = info.outputs.iter().map(|output| {
             let export = output.export.as_deref();
             let export = export.map(|name| format!("export {name}")).unwrap_or_default();
             [output.key.clone(), output.value.clone(), export]
         });
-        let _ = write!(out, "\n{}", columns(rows.collect()));
+        let _ = write!(out, "\n{}", lines(rows));
     }
     out
 }
@@ -108,21 +105,9 @@ fn document(stack: &StackView, in_full: bool) -> Json {
     document
 }
 
-/// Rows as columns that are as wide as they must be, two spaces apart.
-fn columns<const N: usize>(rows: Vec<[String; N]>) -> String {
-    let rows: Vec<[String; N]> =
-        rows.into_iter().map(|row| row.map(|cell| plain(&cell).into_owned())).collect();
-    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    let mut out = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            // Writing to a string cannot fail.
-            let _ = write!(line, "{cell:<width$}  ");
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
+/// Rows in columns, each on a line of its own.
+fn lines<const N: usize>(rows: impl Iterator<Item = [String; N]>) -> String {
+    let cells = |row: [String; N]| row.iter().map(|cell| plain(cell).into_owned()).collect();
+    let rows: Vec<Vec<String>> = rows.map(cells).collect();
+    columns(&rows).into_iter().map(|line| line + "\n").collect()
 }

@@ -13,12 +13,14 @@ mod json;
 mod local;
 mod markdown;
 mod moves;
+mod plan;
 mod table;
 mod text;
 
 pub use json::json;
 pub use local::{local_stack, local_stacks, local_stacks_json};
 pub use markdown::markdown;
+pub use plan::{finding, plans};
 pub use table::table;
 pub use text::plain;
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::refactor::Sides;
+use super::detect::Sides;
 use crate::compare::{DecidedPair, Decisions, Reference, SkipEntry};
 use crate::model::{Environment, Location, Stack};
 use crate::settings::{Named, Pair, Scope, Settings, Skip};

@@ -6,6 +6,7 @@
 
 mod account;
 mod decisions;
+mod detect;
 mod error;
 pub mod local;
 mod refactor;
@@ -13,8 +14,9 @@ mod selection;
 mod sources;
 
 pub use decisions::DecisionError;
+pub use detect::Outcome;
 pub use error::Error;
-pub use refactor::{Outcome, refactor};
+pub use refactor::refactor;
 
 #[cfg(test)]
 mod tests;

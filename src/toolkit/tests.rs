@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::decisions::distribute;
-use super::refactor::Sides;
+use super::detect::Sides;
 use super::selection::Selection;
 use crate::compare::{
     Ambiguity, Change, Comparison, Evidence, Mapping, Place, Reference, Unpaired,
@@ -39,6 +39,7 @@ fn environments() -> Vec<(Environment, Sides)> {
                 deployed: vec![stack("A", &["Old", "Other"]), stack("A/Nested", &["Inner"])],
                 local: vec![stack("B", &["New"]), stack("B/Nested", &["Inner"])],
                 marks: vec!["A.Other".into(), "A.Gone".into()],
+                ..Sides::default()
             },
         ),
         (
@@ -46,7 +47,7 @@ fn environments() -> Vec<(Environment, Sides)> {
             Sides {
                 deployed: vec![stack("A", &["Old", "Stays"])],
                 local: vec![stack("A", &["Old", "Stays"])],
-                marks: Vec::new(),
+                ..Sides::default()
             },
         ),
     ]

@@ -1,0 +1,128 @@
+//! What a plan does, for people.
+
+use std::fmt::Write as _;
+
+use super::text::{count, paint, plain};
+use crate::plan::{Action, Batch, Change, Finding, Plan, Purpose, Severity, Staying};
+
+/// Renders a plan for a terminal: its steps, what stays, and what has to be known. Nothing if
+/// there is nothing to say.
+pub(super) fn blocks(plan: &Plan) -> Vec<String> {
+    let mut blocks = Vec::new();
+    blocks.extend(steps(plan));
+    blocks.extend(staying(&plan.staying));
+    blocks.extend(findings(&plan.findings));
+    blocks
+}
+
+/// Renders plans for a terminal, one after the other.
+pub fn plans(plans: &[Plan]) -> String {
+    let several = plans.len() > 1;
+    let mut all = Vec::new();
+    for plan in plans {
+        let blocks = blocks(plan);
+        if several && !blocks.is_empty() {
+            all.push(paint::heading(plan.environment()));
+        }
+        all.extend(blocks);
+    }
+    if all.is_empty() { String::new() } else { all.join("\n\n") + "\n" }
+}
+
+fn steps(plan: &Plan) -> Option<String> {
+    if plan.steps.is_empty() {
+        return None;
+    }
+    let mut lines =
+        vec![paint::heading(format!("Steps in {}: {}", plan.environment(), plan.steps.len()))];
+    for (at, step) in plan.steps.iter().enumerate() {
+        let what = match &step.action {
+            Action::Change(change) => changed(change),
+            Action::Refactor(batch) => refactored(batch),
+        };
+        lines.push(format!("  {}. {what}", at + 1));
+    }
+    Some(lines.join("\n"))
+}
+
+fn changed(change: &Change) -> String {
+    let stack = plain(&change.stack).into_owned();
+    match change.purpose {
+        Purpose::Create => format!(
+            "create stack {stack} with a filler, since it needs sections that a refactor cannot \
+             create"
+        ),
+        Purpose::Fill => {
+            format!("give stack {stack} a filler, since it would become empty")
+        }
+        Purpose::RemoveFiller => format!("take the filler out of stack {stack}"),
+    }
+}
+
+fn refactored(batch: &Batch) -> String {
+    let stacks = batch.stacks.iter().map(|stack| {
+        let new = if stack.id.is_none() && stack.before.is_none() { " (new)" } else { "" };
+        format!("{}{new}", plain(&stack.name))
+    });
+    let stacks: Vec<String> = stacks.collect();
+    let mut text = format!("refactor {}", stacks.join(", "));
+    let moves = batch.moves.len();
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        ": {} {}",
+        count(moves, "resource"),
+        if moves == 1 { "moves" } else { "move" }
+    );
+    text
+}
+
+fn staying(staying: &[Staying]) -> Option<String> {
+    if staying.is_empty() {
+        return None;
+    }
+    let mut lines = vec![paint::heading("Cannot be moved, the deployment will replace it:")];
+    for one in staying {
+        lines.push(format!(
+            "  {}  {} → {}",
+            plain(&one.resource_type),
+            plain(&one.source),
+            plain(&one.destination)
+        ));
+        lines.push(format!("    {}", plain(&one.reason)));
+        let consequence = plain(&one.consequence);
+        lines.push(if one.dangerous {
+            format!("    {}", paint::loss(format!("dangerous: {consequence}")))
+        } else {
+            format!("    {consequence}")
+        });
+    }
+    Some(lines.join("\n"))
+}
+
+fn findings(findings: &[Finding]) -> Option<String> {
+    if findings.is_empty() {
+        return None;
+    }
+    let lines: Vec<String> = findings.iter().map(finding).collect();
+    Some(lines.join("\n"))
+}
+
+/// Renders a finding: what is the matter where, and what to do about it.
+pub fn finding(finding: &Finding) -> String {
+    let word = match finding.severity {
+        Severity::Note => paint::gain("note"),
+        Severity::Warning => paint::change("warning"),
+        Severity::Error => paint::loss("error"),
+    };
+    let place = match &finding.resource {
+        Some(resource) => format!("{}.{resource}", finding.stack),
+        None => finding.stack.clone(),
+    };
+    let mut text = format!("{word}: {}: {}", plain(&place), plain(&finding.message));
+    if !finding.remedy.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  {}", plain(&finding.remedy));
+    }
+    text
+}

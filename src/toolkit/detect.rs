@@ -1,0 +1,214 @@
+//! Which resources moved.
+
+use std::collections::BTreeMap;
+use std::panic;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::Error;
+use super::account::Connection;
+use super::decisions::distribute;
+use super::selection::Selection;
+use super::sources::{self, AGAINST, APP, Deployed, Sources};
+use crate::assembly::{Assembly, AssemblyStack, StackProperties};
+use crate::compare::{self, Comparison, Decisions};
+use crate::event::Host;
+use crate::model::{DeployedEnvironment, Environment, Stack, StackName};
+use crate::settings::Settings;
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// A comparison for each environment, sorted by account and region.
+    pub environments: Vec<Comparison>,
+    /// What may be wrong with the input or the result.
+    pub warnings: Vec<String>,
+    /// What the reader should know about the selection.
+    pub notes: Vec<String>,
+}
+
+impl Outcome {
+    /// How many resources moved.
+    pub fn moves(&self) -> usize {
+        self.environments.iter().map(|one| one.mappings.len()).sum()
+    }
+
+    /// How many questions only a person can answer.
+    pub fn ambiguities(&self) -> usize {
+        self.environments.iter().map(|one| one.ambiguous.len()).sum()
+    }
+}
+
+/// What was found, with what is needed to act on it.
+pub(super) struct Detection {
+    pub(super) outcome: Outcome,
+    /// Both sides of every environment, those without a selected stack included.
+    pub(super) environments: Vec<(Environment, Sides)>,
+    /// The account, if the deployed side came from one.
+    pub(super) connection: Option<Connection>,
+}
+
+/// Both sides of an environment.
+#[derive(Default)]
+pub(super) struct Sides {
+    pub(super) deployed: Vec<Stack>,
+    pub(super) local: Vec<Stack>,
+    /// What the app marks as not to be matched: locations and construct paths.
+    pub(super) marks: Vec<String>,
+    /// Everything that was read of the account, if the deployed side came from one.
+    pub(super) account: Option<DeployedEnvironment>,
+    /// What the manifest says of the stacks as they are now.
+    pub(super) properties: BTreeMap<StackName, StackProperties>,
+}
+
+/// Finds the resources that moved, in every environment of the app.
+///
+/// # Errors
+/// When an assembly or an account cannot be read, a selection or a decision fits nothing, or a
+/// template cannot be compared.
+pub(super) async fn detect(settings: &Settings, host: &dyn Host) -> Result<Detection, Error> {
+    let sources = sources::load(settings, host).await?;
+    let selection = Selection::new(&settings.stacks, &sources)?;
+    let mut warnings = warnings(&sources);
+    let (environments, connection) = group(sources);
+    let decisions = distribute(settings, &environments).map_err(Box::new)?;
+    if settings.against.is_some() {
+        warnings.extend(one_sided(&environments));
+    }
+    let mut outcome = Outcome { warnings, ..Outcome::default() };
+    for mut comparison in compare_all(&environments, &decisions)? {
+        let Some(others) = selection.apply(&mut comparison) else { continue };
+        if !others.is_empty() {
+            let others: Vec<_> = others.into_iter().collect();
+            let environment = &comparison.environment;
+            outcome.notes.push(format!(
+                "{environment}: the selected stacks share resources with others: {}",
+                others.join(", ")
+            ));
+        }
+        let problems = comparison.problems.iter().map(|problem| problem.message.clone());
+        outcome.warnings.extend(problems);
+        outcome.environments.push(comparison);
+    }
+    Ok(Detection { outcome, environments, connection })
+}
+
+fn warnings(sources: &Sources) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut assembly = |flag: &str, assembly: &Assembly| {
+        all.extend(assembly.warnings.iter().map(|warning| format!("{flag}: {warning}")));
+        if !assembly.missing.is_empty() {
+            all.push(format!(
+                "{flag}: the assembly contains missing context, in place of which there are made-up \
+                 values; `cdk synth` looks it up. Missing context keys: '{}'",
+                assembly.missing.join("', '")
+            ));
+        }
+    };
+    assembly(APP, &sources.local);
+    match &sources.deployed {
+        Deployed::Assembly(deployed) => assembly(AGAINST, deployed),
+        Deployed::Account(account) => all.extend(account.warnings.iter().cloned()),
+    }
+    all
+}
+
+/// Puts the stacks of both sides together by environment.
+fn group(sources: Sources) -> (Vec<(Environment, Sides)>, Option<Connection>) {
+    let mut connection = None;
+    let mut environments: BTreeMap<Environment, Sides> = BTreeMap::new();
+    match sources.deployed {
+        Deployed::Assembly(deployed) => {
+            for stack in deployed.stacks {
+                let sides = environments.entry(stack.environment.clone()).or_default();
+                sides.marks.extend(marks(&stack));
+                sides.deployed.push(stack.stack);
+                sides.deployed.extend(stack.nested);
+            }
+        }
+        Deployed::Account(account) => {
+            connection = Some(account.connection);
+            for deployed in account.environments {
+                let sides = environments.entry(deployed.environment.clone()).or_default();
+                sides.deployed.extend(deployed.stacks.iter().map(|stack| stack.stack.clone()));
+                sides.account = Some(deployed);
+            }
+        }
+    }
+    for stack in sources.local.stacks {
+        let sides = environments.entry(stack.environment.clone()).or_default();
+        sides.marks.extend(marks(&stack));
+        sides.properties.insert(stack.stack.name.clone(), stack.properties);
+        sides.local.push(stack.stack);
+        sides.local.extend(stack.nested);
+    }
+    for sides in environments.values_mut() {
+        sides.marks.sort();
+        sides.marks.dedup();
+    }
+    (environments.into_iter().collect(), connection)
+}
+
+/// What the app excludes in a stack; bare logical IDs are those of the stack.
+fn marks(stack: &AssemblyStack) -> Vec<String> {
+    let mark = |what: &String| {
+        let named = what.contains(['/', '.', ':']);
+        if named { what.clone() } else { format!("{}.{what}", stack.stack.name) }
+    };
+    stack.do_not_refactor.iter().map(mark).collect()
+}
+
+fn one_sided(environments: &[(Environment, Sides)]) -> Vec<String> {
+    let warning = |(environment, sides): &(Environment, Sides)| {
+        let (has, has_not) = match (sides.deployed.is_empty(), sides.local.is_empty()) {
+            (true, false) => (APP, AGAINST),
+            (false, true) => (AGAINST, APP),
+            _ => return None,
+        };
+        Some(format!(
+            "{environment} is in the assembly of {has}, but not in that of {has_not}: nothing can \
+             have moved there"
+        ))
+    };
+    environments.iter().filter_map(warning).collect()
+}
+
+/// Compares all environments, as many at a time as there are processors.
+fn compare_all(
+    environments: &[(Environment, Sides)],
+    decisions: &[Decisions],
+) -> Result<Vec<Comparison>, Error> {
+    let one = |at: usize| {
+        let (environment, sides) = &environments[at];
+        compare::compare(environment, &sides.deployed, &sides.local, &decisions[at]).map_err(
+            |source| Error::Comparison {
+                environment: environment.clone(),
+                source: Box::new(source),
+            },
+        )
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(environments.len());
+    if workers <= 1 {
+        return (0..environments.len()).map(one).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= environments.len() {
+                return done;
+            }
+            done.push((at, one(at)));
+        }
+    };
+    let mut done: Vec<_> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let join = |worker: thread::ScopedJoinHandle<'_, Vec<_>>| {
+            worker.join().unwrap_or_else(|panic| panic::resume_unwind(panic))
+        };
+        workers.into_iter().flat_map(join).collect()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, comparison)| comparison).collect()
+}
