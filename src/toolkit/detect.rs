@@ -1,12 +1,12 @@
 //! Which resources moved.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::Error;
-use super::account::Connection;
+use super::account::{self, Connection};
 use super::decisions::distribute;
 use super::selection::Selection;
 use super::sources::{self, AGAINST, APP, Deployed, Sources};
@@ -90,7 +90,38 @@ pub(super) async fn detect(settings: &Settings, host: &dyn Host) -> Result<Detec
         outcome.warnings.extend(problems);
         outcome.environments.push(comparison);
     }
-    Ok(Detection { outcome, environments, connection })
+    let mut detection = Detection { outcome, environments, connection };
+    detection.find_obstacles(settings).await?;
+    Ok(detection)
+}
+
+impl Detection {
+    /// Finds what stands in the way of moving, where something is to be moved.
+    async fn find_obstacles(&mut self, settings: &Settings) -> Result<(), Error> {
+        let Some(connection) = &self.connection else { return Ok(()) };
+        for comparison in &self.outcome.environments {
+            let touched = touched(comparison);
+            if touched.is_empty() {
+                continue;
+            }
+            let of = |(environment, _): &&mut (Environment, Sides)| {
+                *environment == comparison.environment
+            };
+            let Some((_, sides)) = self.environments.iter_mut().find(of) else { continue };
+            let Some(deployed) = &mut sides.account else { continue };
+            let properties = &sides.properties;
+            let found = account::obstacles(connection, settings, deployed, &touched, properties);
+            self.outcome.warnings.extend(found.await?);
+        }
+        Ok(())
+    }
+}
+
+/// The stacks between which resources move.
+fn touched(comparison: &Comparison) -> Vec<StackName> {
+    let ends = comparison.mappings.iter().flat_map(|one| [&one.source, &one.destination]);
+    let names: BTreeSet<_> = ends.map(|place| place.location.stack.clone()).collect();
+    names.into_iter().collect()
 }
 
 fn warnings(sources: &Sources) -> Vec<String> {

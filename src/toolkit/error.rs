@@ -1,5 +1,6 @@
 //! Why a use case fails.
 
+use crate::aws::{AwsError, RoleOptionsError};
 use crate::assembly::{AppError, AssemblyError, SelectError};
 use crate::compare::CompareError;
 use crate::model::Environment;
@@ -36,6 +37,15 @@ pub enum Error {
     /// The embedded CloudFormation does not do what it is told.
     #[error(transparent)]
     Local(#[from] LocalError),
+    /// AWS cannot be reached, or refuses.
+    #[error(transparent)]
+    Aws(#[from] Box<AwsError>),
+    /// A role of the assembly cannot be assumed as it should.
+    #[error("a role of the cloud assembly cannot be assumed")]
+    Role(#[from] RoleOptionsError),
+    /// A stack that somebody named is nowhere.
+    #[error("`--additional-stack-name {0}`: there is no such stack in any environment of the app")]
+    NoAdditionalStack(String),
     /// Two sides of an environment cannot be compared.
     #[error("cannot compare {environment}")]
     Comparison {
@@ -68,5 +78,11 @@ impl Error {
             _ => return None,
         };
         Some(hint.to_owned())
+    }
+}
+
+impl From<AwsError> for Error {
+    fn from(error: AwsError) -> Self {
+        Self::Aws(Box::new(error))
     }
 }

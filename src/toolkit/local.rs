@@ -9,7 +9,7 @@ use crate::assembly::{self, Assembly, AssemblyStack, FileAsset, LoadOptions};
 use crate::event::Host;
 use crate::local::server::{self, Fault, FaultError, Running, ServeOptions};
 use crate::local::{
-    Ambient, Cloud, CreateStack, Options, ServiceError, StackView, TemplateSource, UpdateStack,
+    Ambient, Cloud, CreateStack, Options, ParameterInput, ServiceError, StackView, TemplateSource, UpdateStack,
 };
 use crate::model::Environment;
 use crate::settings::Settings;
@@ -302,12 +302,19 @@ fn deploy(
     let (bucket, key) = ("cdkr-seed", format!("{}/{name}", environment.region));
     cloud.put_object(bucket, &key, &text)?;
     let template = TemplateSource::url(&format!("https://{bucket}.s3.amazonaws.com/{key}"));
+    let parameters = stack.properties.parameters.iter().map(|(key, value)| ParameterInput {
+        key: key.clone(),
+        value: Some(value.clone()),
+        use_previous: false,
+    });
+    let parameters = parameters.collect();
     let region = cloud.region(environment);
     let exists = region.stack_exists(&name)?;
     let answer = if exists {
         region.update_stack(&UpdateStack {
             name: name.clone(),
             template,
+            parameters,
             tags: Some(stack.tags.clone()),
             capabilities: capabilities(),
             notification_arns: stack.properties.notification_arns.clone(),
@@ -317,6 +324,7 @@ fn deploy(
         region.create_stack(&CreateStack {
             name: name.clone(),
             template,
+            parameters,
             tags: stack.tags.clone(),
             capabilities: capabilities(),
             notification_arns: stack.properties.notification_arns.clone().unwrap_or_default(),
