@@ -44,6 +44,12 @@ impl ServiceError {
         ))
     }
 
+    /// Returns the error for an operation that a service does not have, or not here.
+    pub(crate) fn no_operation(action: &str, version: &str) -> Self {
+        let message = format!("Could not find operation {action} for version {version}");
+        Self::new("InvalidAction", 400, message)
+    }
+
     /// Returns the error for trouble with the state directory.
     pub(crate) fn state(path: &Path, error: impl std::fmt::Display) -> Self {
         let text = format!("state directory: `{}`: {error}", path.display());

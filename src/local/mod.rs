@@ -21,6 +21,7 @@ mod parameter_store;
 mod record;
 mod refactor;
 mod resources;
+pub mod server;
 mod stacks;
 mod state;
 mod templates;

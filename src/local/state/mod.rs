@@ -110,6 +110,12 @@ pub(crate) enum Task {
     Refactor(String),
 }
 
+impl std::fmt::Debug for Cloud {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cloud").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
 impl Cloud {
     /// Opens a state directory; one that does not exist yet is an AWS without stacks.
     ///
