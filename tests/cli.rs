@@ -315,18 +315,22 @@ fn there_are_completions_for_every_shell() {
 
 /// The text with the output of each command in it as it is now: of `$ cdkr …` what follows in the
 /// same block, of `cargo run --release -- …` the block after it.
+/// The README with what its commands print, all run in one directory beside the fixtures.
 fn with_present_outputs(text: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(root("fixtures"), directory.path().join("fixtures")).unwrap();
     let mut blocks: Vec<String> = text.split("```\n").map(str::to_owned).collect();
-    let output = |arguments: &str| {
-        let arguments: Vec<&str> = arguments.split_whitespace().collect();
-        Call::new(&arguments).run().out
-    };
-    for at in 0..blocks.len() {
-        if let Some(arguments) = blocks[at].strip_prefix("cargo run --release -- ") {
-            blocks[at + 2] = output(arguments);
-        } else if let Some(rest) = blocks[at].strip_prefix("$ cdkr ") {
-            let arguments = rest.lines().next().unwrap();
-            blocks[at] = format!("$ cdkr {arguments}\n{}", output(arguments));
+    for block in blocks.iter_mut().filter(|block| block.starts_with("$ cdkr ")) {
+        let commands: Vec<String> = block
+            .lines()
+            .filter_map(|line| line.strip_prefix("$ cdkr "))
+            .map(str::to_owned)
+            .collect();
+        block.clear();
+        for command in commands {
+            let arguments: Vec<&str> = command.split_whitespace().collect();
+            let output = Call::new(&arguments).within(directory.path()).run().out;
+            write!(block, "$ cdkr {command}\n{output}").unwrap();
         }
     }
     blocks.join("```\n")

@@ -92,5 +92,5 @@ fn stacks_are_read_from_an_emulator_that_is_not_ours() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/apps/rename").join(side);
         path.to_str().unwrap().to_owned()
     };
-    run(&python, "moto.py", &[env!("CARGO_BIN_EXE_cdkr"), &app("before"), &app("after")]);
+    run(&python, "other_emulator.py", &[env!("CARGO_BIN_EXE_cdkr"), &app("before"), &app("after")]);
 }

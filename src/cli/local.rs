@@ -105,7 +105,7 @@ struct ServeArgs {
     /// The port; 0 lets the system choose
     #[arg(long, value_name = "NUMBER", default_value_t = 4599)]
     port: u16,
-    /// Let something go wrong, such as `throttle=5`; what there is, says a wrong one
+    /// Let something go wrong, such as `throttle=5`; a wrong one lists what there is
     #[arg(long, value_name = "FAULT")]
     fault: Vec<String>,
 }

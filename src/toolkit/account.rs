@@ -135,13 +135,10 @@ pub(super) async fn obstacles(
     let roles = first.map(roles).transpose()?.unwrap_or_default();
     let parameter = first.and_then(|stack| stack.bootstrap_version_parameter.as_deref());
     let toolkit_stack = &settings.account.toolkit_stack_name.value;
-    let version =
-        connection.aws.bootstrap_version(&environment, &roles, parameter, toolkit_stack);
-    let (version, completed) = futures_util::future::join(
-        version,
-        connection.aws.complete(deployed, touched, &roles),
-    )
-    .await;
+    let version = connection.aws.bootstrap_version(&environment, &roles, parameter, toolkit_stack);
+    let (version, completed) =
+        futures_util::future::join(version, connection.aws.complete(deployed, touched, &roles))
+            .await;
     let mut found = completed?;
     if !supports_refactoring(&environment.region) {
         found.push(format!(
@@ -183,8 +180,9 @@ pub(super) fn roles(properties: &StackProperties) -> Result<Roles, Error> {
     };
     let lookup = properties.lookup_role.as_ref();
     let lookup = lookup.map(|lookup| role(&lookup.arn, &lookup.external_id, &lookup.options));
-    let deploy = properties.assume_role_arn.as_ref().map(|arn| {
-        role(arn, &properties.assume_role_external_id, &properties.assume_role_options)
-    });
+    let deploy = properties
+        .assume_role_arn
+        .as_ref()
+        .map(|arn| role(arn, &properties.assume_role_external_id, &properties.assume_role_options));
     Ok(Roles { lookup: lookup.transpose()?, deploy: deploy.transpose()? })
 }

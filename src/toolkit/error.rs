@@ -1,7 +1,7 @@
 //! Why a use case fails.
 
-use crate::aws::{AwsError, RoleOptionsError};
 use crate::assembly::{AppError, AssemblyError, SelectError};
+use crate::aws::{AwsError, RoleOptionsError};
 use crate::compare::CompareError;
 use crate::model::Environment;
 use crate::toolkit::DecisionError;
@@ -74,7 +74,9 @@ impl Error {
                 "decisions name the deployed resource first, then the one as it is now: \
                  `Stack.LogicalId`, or the construct path"
             }
-            Self::Local(LocalError::NotThere(_)) => "`cdkr local seed` deploys an app to it",
+            Self::Local(LocalError::NotThere(_)) => {
+                "`cdkr local seed` deploys an app to it; stacks to report are named before `--local`"
+            }
             _ => return None,
         };
         Some(hint.to_owned())

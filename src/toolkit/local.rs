@@ -9,7 +9,8 @@ use crate::assembly::{self, Assembly, AssemblyStack, FileAsset, LoadOptions};
 use crate::event::Host;
 use crate::local::server::{self, Fault, FaultError, Running, ServeOptions};
 use crate::local::{
-    Ambient, Cloud, CreateStack, Options, ParameterInput, ServiceError, StackView, TemplateSource, UpdateStack,
+    Ambient, Cloud, CreateStack, Options, ParameterInput, ServiceError, StackView, TemplateSource,
+    UpdateStack,
 };
 use crate::model::Environment;
 use crate::settings::Settings;

@@ -160,8 +160,8 @@ def refactor():
     )
     failed = cloudformation.create_stack_refactor(
         StackDefinitions=[
-            {"StackName": "A", "TemplateBody": template(R=queue(DelaySeconds=1), S=queue())},
-            {"StackName": "B", "TemplateBody": template(Z=queue(), Moved=queue(DelaySeconds=9))},
+            {"StackName": "A", "TemplateBody": template(S=queue(DelaySeconds=1))},
+            {"StackName": "B", "TemplateBody": template(Z=queue(), Moved=queue(DelaySeconds=9), R=queue())},
         ]
     )["StackRefactorId"]
     described = cloudformation.describe_stack_refactor(StackRefactorId=failed)

@@ -1,6 +1,6 @@
 """`cdkr` reading from an emulator that is not ours.
 
-Usage: moto.py CDKR BEFORE AFTER
+Usage: other_emulator.py CDKR BEFORE AFTER
 """
 
 import json
