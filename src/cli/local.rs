@@ -1,5 +1,6 @@
 //! `cdkr local`
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -180,7 +181,8 @@ fn seed(
             Seeded::Updated => "updated",
             Seeded::Unchanged => "unchanged",
         };
-        text.push_str(&format!("{environment}  {}  {word}\n", report::plain(&stack)));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{environment}  {}  {word}", report::plain(&stack));
     }
     Ok(terminal.answer(&text)?)
 }

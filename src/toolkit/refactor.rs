@@ -11,5 +11,5 @@ use crate::settings::Settings;
 /// When an assembly or an account cannot be read, a selection or a decision fits nothing, or a
 /// template cannot be compared.
 pub async fn refactor(settings: &Settings, host: &dyn Host) -> Result<Outcome, Error> {
-    Ok(detect(settings, host).await?.outcome)
+    Ok(Box::pin(detect(settings, host)).await?.outcome)
 }
