@@ -284,7 +284,7 @@ impl Region<'_> {
         name: &str,
         token: Option<&str>,
     ) -> Answer<ChangeSetDetail> {
-        self.transact(|tx| {
+        self.read(|tx| {
             let ChangeSet { mut info, mut input, .. } = get(tx, stack, name)?;
             let changes = std::mem::take(&mut info.changes);
             let page = stacks::page(changes, self.cloud.options.page_size, token)?;
@@ -372,7 +372,7 @@ impl Region<'_> {
         stack: &str,
         token: Option<&str>,
     ) -> Answer<Page<ChangeSetInfo>> {
-        self.transact(|tx| {
+        self.read(|tx| {
             let found = find(tx, stack)?.ok_or_else(|| {
                 ServiceError::validation(format!("Stack [{stack}] does not exist"))
             })?;

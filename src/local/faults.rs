@@ -60,6 +60,11 @@ impl Region<'_> {
     }
 }
 
+/// Whether the next request is to be throttled.
+pub(crate) fn throttles(tx: &Tx<'_>) -> Answer<bool> {
+    Ok(tx.get::<Faults>(FILE)?.is_some_and(|faults| faults.throttle > 0))
+}
+
 /// Whether this request is to be throttled; counts down.
 pub(crate) fn take_throttle(tx: &mut Tx<'_>) -> Answer<bool> {
     let Some(mut faults) = tx.get::<Faults>(FILE)? else { return Ok(false) };

@@ -29,7 +29,7 @@ impl Region<'_> {
     /// # Errors
     /// `ParameterNotFound`.
     pub fn get_parameter(&self, name: &str) -> Answer<String> {
-        let value = self.transact(|tx| get(tx, name))?;
+        let value = self.read(|tx| get(tx, name))?;
         value.ok_or_else(|| ServiceError::new("ParameterNotFound", 400, ""))
     }
 

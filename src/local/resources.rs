@@ -327,7 +327,7 @@ impl Region<'_> {
     /// # Errors
     /// When the state directory cannot be read.
     pub fn physical_resource(&self, resource_type: &str, id: &str) -> Answer<Option<Physical>> {
-        self.transact(|tx| find(tx, resource_type, id))
+        self.read(|tx| find(tx, resource_type, id))
     }
 
     /// Returns everything of a type that exists in this environment, in a stack or not.
@@ -335,7 +335,7 @@ impl Region<'_> {
     /// # Errors
     /// When the state directory cannot be read.
     pub fn physical_resources(&self, resource_type: &str) -> Answer<Vec<Physical>> {
-        self.transact(|tx| {
+        self.read(|tx| {
             let kind = file_name(&resource_type.replace("::", "."));
             let mut found = Vec::new();
             for path in tx.list(&format!("resources/{kind}"))? {

@@ -1,6 +1,10 @@
 //! A server in a temporary directory and clients of the SDK that talk to it.
 
+#![expect(unreachable_pub, reason = "each test uses its part of this")]
+
 use std::future::Future;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
 use aws_credential_types::Credentials;
 use aws_sdk_cloudformation::config::http::HttpResponse;
@@ -55,6 +59,48 @@ impl World {
 
     pub fn cloudformation(&self) -> aws_sdk_cloudformation::Client {
         self.cloudformation_as(keys(ACCOUNT))
+    }
+
+    pub fn s3(&self) -> aws_sdk_s3::Client {
+        let config = aws_sdk_s3::Config::builder()
+            .behavior_version(aws_sdk_s3::config::BehaviorVersion::latest())
+            .region(Region::new("eu-west-1"))
+            .endpoint_url(self.running.url())
+            .retry_config(RetryConfig::disabled())
+            .credentials_provider(keys(ACCOUNT))
+            .build();
+        aws_sdk_s3::Client::from_conf(config)
+    }
+
+    pub fn ssm(&self) -> aws_sdk_ssm::Client {
+        let config = aws_sdk_ssm::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new("us-east-1"))
+            .endpoint_url(self.running.url())
+            .retry_config(RetryConfig::disabled())
+            .credentials_provider(keys(ACCOUNT))
+            .build();
+        aws_sdk_ssm::Client::from_conf(config)
+    }
+
+    /// Sends a request as it is, and returns the whole answer.
+    pub fn raw(&self, request: &str) -> String {
+        let address = self.running.url().trim_start_matches("http://").to_owned();
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let request = request.replace("HOST", &address).replace('\n', "\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Sends a request to the control endpoint.
+    pub fn control(&self, method: &str, path: &str, body: &str) -> String {
+        self.raw(&format!(
+            "{method} /_cdkr/{path} HTTP/1.1\nHost: HOST\nConnection: close\n\
+             Content-Length: {}\n\n{body}",
+            body.len()
+        ))
     }
 
     pub fn sts(&self) -> aws_sdk_sts::Client {

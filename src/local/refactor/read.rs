@@ -11,7 +11,7 @@ impl Region<'_> {
     /// # Errors
     /// `StackRefactorNotFoundException`.
     pub fn describe_stack_refactor(&self, id: &str) -> Answer<RefactorInfo> {
-        self.transact(|tx| Ok(get(tx, id)?.info))
+        self.read(|tx| Ok(get(tx, id)?.info))
     }
 
     /// Lists what a refactor does.
@@ -25,7 +25,7 @@ impl Region<'_> {
         token: Option<&str>,
     ) -> Answer<Page<RefactorAction>> {
         let size = self.refactor_page(max_results);
-        self.transact(|tx| page(get(tx, id)?.actions, size, token))
+        self.read(|tx| page(get(tx, id)?.actions, size, token))
     }
 
     /// Lists refactors: those with one of these execution statuses, or, with an empty filter,
@@ -40,7 +40,7 @@ impl Region<'_> {
         token: Option<&str>,
     ) -> Answer<Page<RefactorInfo>> {
         let size = self.refactor_page(max_results);
-        self.transact(|tx| {
+        self.read(|tx| {
             let wanted = |info: &RefactorInfo| match execution_statuses {
                 [] => info.execution_status != "OBSOLETE",
                 some => some.contains(&info.execution_status),

@@ -81,7 +81,10 @@ pub(super) fn route(server: &Server, call: &Call, caller: Option<Caller>) -> Res
     let Some(service) = Service::of(&caller.service) else {
         let text = format!("The embedded CloudFormation has no service {}", caller.service);
         let error = ServiceError::new("UnknownService", 404, text);
-        return Err(cloudformation::PROTOCOL.refuse(&error, &request_id));
+        let json = call.headers.contains_key("x-amz-target");
+        let protocol =
+            if json { Protocol::Json { version: "1.1" } } else { cloudformation::PROTOCOL };
+        return Err(protocol.refuse(&error, &request_id));
     };
     let refuse = |error| service.protocol().refuse(&error, &request_id);
     let mut form = Form::default();

@@ -179,7 +179,7 @@ impl Region<'_> {
         name: Option<&str>,
         token: Option<&str>,
     ) -> Answer<Page<StackDetail>> {
-        self.transact(|tx| {
+        self.read(|tx| {
             if let Some(name) = name {
                 let stack = detail(existing(tx, name)?);
                 return Ok(Page { items: vec![stack], next_token: None });
@@ -198,7 +198,7 @@ impl Region<'_> {
         statuses: &[String],
         token: Option<&str>,
     ) -> Answer<Page<StackSummary>> {
-        self.transact(|tx| {
+        self.read(|tx| {
             let mut found: Vec<Head> = all(tx, "stacks")?;
             if statuses.is_empty() || statuses.iter().any(|status| status == "DELETE_COMPLETE") {
                 found.extend(all(tx, "deleted")?);
@@ -230,7 +230,7 @@ impl Region<'_> {
     ) -> Answer<String> {
         // Macros are not supported, so that both stages are the same.
         let _ = stage;
-        self.transact(|tx| {
+        self.read(|tx| {
             let text = match change_set {
                 Some(name) => change_set::template(tx, stack, name)?,
                 None => existing(tx, stack.unwrap_or_default())?.input.template,
@@ -248,7 +248,7 @@ impl Region<'_> {
         stack: &str,
         token: Option<&str>,
     ) -> Answer<Page<StackResource>> {
-        self.transact(|tx| {
+        self.read(|tx| {
             let stack = existing(tx, stack)?;
             let all = stack.resources.values().map(|found| resource_of(&stack, found)).collect();
             page(all, self.page_size(), token)
@@ -266,7 +266,7 @@ impl Region<'_> {
         logical_id: Option<&str>,
         physical_id: Option<&str>,
     ) -> Answer<Vec<StackResource>> {
-        self.transact(|tx| {
+        self.read(|tx| {
             let stack = match (stack, physical_id) {
                 (Some(name), _) => existing(tx, name)?,
                 (None, Some(id)) => {
@@ -295,7 +295,7 @@ impl Region<'_> {
     /// # Errors
     /// `ValidationError` when there is no such stack or resource.
     pub fn describe_stack_resource(&self, stack: &str, logical_id: &str) -> Answer<StackResource> {
-        self.transact(|tx| {
+        self.read(|tx| {
             let found = existing(tx, stack)?;
             let resource = found.resources.get(logical_id).ok_or_else(|| {
                 ServiceError::validation(format!(
@@ -315,7 +315,7 @@ impl Region<'_> {
         stack: &str,
         token: Option<&str>,
     ) -> Answer<Page<StackEvent>> {
-        self.transact(|tx| {
+        self.read(|tx| {
             let found = find_any(tx, stack)?.ok_or_else(|| {
                 ServiceError::validation(format!("Stack [{stack}] does not exist"))
             })?;
@@ -330,7 +330,7 @@ impl Region<'_> {
     /// # Errors
     /// `ValidationError` for a token that is none.
     pub fn list_exports(&self, token: Option<&str>) -> Answer<Page<Export>> {
-        self.transact(|tx| {
+        self.read(|tx| {
             let exports = Index::load(tx)?.exports.into_values().collect();
             page(exports, self.page_size(), token)
         })
@@ -341,7 +341,7 @@ impl Region<'_> {
     /// # Errors
     /// `ValidationError` when there is none.
     pub fn list_imports(&self, export: &str, token: Option<&str>) -> Answer<Page<String>> {
-        self.transact(|tx| {
+        self.read(|tx| {
             let index = Index::load(tx)?;
             let users: Vec<String> =
                 index.imports.get(export).into_iter().flatten().cloned().collect();
@@ -363,7 +363,7 @@ impl Region<'_> {
         stack: Option<&str>,
         template: &TemplateSource,
     ) -> Answer<TemplateSummary> {
-        self.transact(|tx| {
+        self.read(|tx| {
             let text = match stack {
                 Some(name) => get(tx, name)?.input.template,
                 None => template.read(tx)?,
@@ -385,7 +385,7 @@ impl Region<'_> {
     /// # Errors
     /// When the state directory cannot be read.
     pub fn stack_exists(&self, name: &str) -> Answer<bool> {
-        self.transact(|tx| Ok(tx.get::<Stack>(&path(name))?.is_some()))
+        self.read(|tx| Ok(tx.get::<Stack>(&path(name))?.is_some()))
     }
 }
 

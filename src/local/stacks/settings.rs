@@ -11,7 +11,7 @@ impl Region<'_> {
     /// # Errors
     /// `ValidationError` when the stack does not exist.
     pub fn get_stack_policy(&self, stack: &str) -> Answer<Option<String>> {
-        self.transact(|tx| Ok(get(tx, stack)?.policy))
+        self.read(|tx| Ok(get(tx, stack)?.policy))
     }
 
     /// Sets the stack policy. It is not enforced in updates, but no stack that has one can be

@@ -34,7 +34,7 @@ impl Region<'_> {
     /// # Errors
     /// `TypeNotFoundException`.
     pub fn describe_type(&self, name: &str) -> Answer<TypeDescription> {
-        self.transact(|tx| {
+        self.read(|tx| {
             let provisioning_type = provisioning_type(name).ok_or_else(|| {
                 let message = format!("The type '{name}' cannot be found.");
                 ServiceError::new("TypeNotFoundException", 404, message)

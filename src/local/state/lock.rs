@@ -1,4 +1,4 @@
-//! One process at a time in an environment.
+//! One writer at a time in an environment, or any number of readers.
 //!
 //! The lock is the operating system's, on an open file: it goes away with its owner, however
 //! that ends, so that there are no stale locks to judge by their age. What stands in the file is
@@ -32,32 +32,40 @@ impl Drop for Held {
 /// Waits for the lock of an environment.
 pub(super) fn acquire(directory: &Path, now_ms: u64) -> Answer<Held> {
     let path = directory.join("lock");
+    let mut file = wait(&path, File::try_lock)?;
+    sign(&mut file, now_ms).map_err(ServiceError::io(&path))?;
+    Ok(Held(file))
+}
+
+/// Waits until nobody writes, and keeps it so. Others may read at the same time.
+pub(super) fn share(directory: &Path) -> Answer<Held> {
+    wait(&directory.join("lock"), File::try_lock_shared).map(Held)
+}
+
+fn wait(path: &Path, attempt: fn(&File) -> Result<(), TryLockError>) -> Answer<File> {
     let mut file = OpenOptions::new()
         .create(true)
         .truncate(false)
         .read(true)
         .write(true)
-        .open(&path)
-        .map_err(ServiceError::io(&path))?;
+        .open(path)
+        .map_err(ServiceError::io(path))?;
     let (mut waited, mut pause) = (Duration::ZERO, SHORTEST);
     while waited < PATIENCE {
-        match file.try_lock() {
-            Ok(()) => {
-                sign(&mut file, now_ms).map_err(ServiceError::io(&path))?;
-                return Ok(Held(file));
-            }
+        match attempt(&file) {
+            Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) => {
                 sleep(pause);
                 waited += pause;
                 pause = LONGEST.min(pause * 2);
             }
-            Err(TryLockError::Error(error)) => return Err(ServiceError::state(&path, error)),
+            Err(TryLockError::Error(error)) => return Err(ServiceError::state(path, error)),
         }
     }
     let mut owner = String::new();
     // Whoever holds the lock may be writing; then the message is without the name.
     drop(file.read_to_string(&mut owner));
-    Err(ServiceError::state(&path, format!("held for too long by {}", owner.trim())))
+    Err(ServiceError::state(path, format!("held for too long by {}", owner.trim())))
 }
 
 fn sign(file: &mut File, now_ms: u64) -> std::io::Result<()> {
@@ -80,5 +88,17 @@ mod tests {
         assert!(text.starts_with(&format!("process {}", std::process::id())), "{text}");
         drop(held);
         assert!(other.try_lock().is_ok());
+    }
+
+    #[test]
+    fn readers_share_the_lock_and_exclude_writers() {
+        let directory = tempfile::tempdir().unwrap();
+        let one = share(directory.path()).unwrap();
+        let other = share(directory.path()).unwrap();
+        let writer = File::open(directory.path().join("lock")).unwrap();
+        drop(one);
+        assert!(matches!(writer.try_lock(), Err(TryLockError::WouldBlock)));
+        drop(other);
+        assert!(writer.try_lock().is_ok());
     }
 }

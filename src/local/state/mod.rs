@@ -11,7 +11,7 @@ mod name;
 mod tx;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -81,8 +81,8 @@ pub struct Cloud {
     pub(crate) ambient: Ambient,
     pub(crate) options: Options,
     /// Threads of one process queue here, which wakes the next at once, instead of all of them
-    /// looking at the lock of the directory again and again.
-    queue: Arc<Mutex<()>>,
+    /// looking at the lock of the directory again and again. Whoever only reads shares it.
+    queue: Arc<RwLock<()>>,
 }
 
 /// One environment of a [`Cloud`]: what a client with credentials and a region talks to.
@@ -169,7 +169,7 @@ impl<'a> Region<'a> {
     /// Carries out a request: what is due happens first, and is kept even if the request is
     /// refused.
     pub(crate) fn transact<T>(&self, request: impl FnOnce(&mut Tx<'a>) -> Answer<T>) -> Answer<T> {
-        let queue = self.cloud.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = self.cloud.queue.write().unwrap_or_else(PoisonError::into_inner);
         let (mut tx, held) = self.begin()?;
         if faults::take_throttle(&mut tx)? {
             tx.commit()?;
@@ -183,12 +183,40 @@ impl<'a> Region<'a> {
         Ok(answer)
     }
 
+    /// Carries out a request that only reads: side by side with others of its kind, as long as
+    /// nothing is due, armed or to be repaired.
+    pub(crate) fn read<T>(&self, request: impl FnOnce(&Tx<'a>) -> Answer<T>) -> Answer<T> {
+        let queue = self.cloud.queue.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some((tx, held)) = self.begin_reading()? {
+            let answer = request(&tx);
+            drop((held, queue));
+            return answer;
+        }
+        drop(queue);
+        self.transact(|tx| request(tx))
+    }
+
+    /// Waits for a share of the lock; `None` if something has to be written first.
+    fn begin_reading(&self) -> Answer<Option<(Tx<'a>, lock::Held)>> {
+        let directory = self.cloud.directory(&self.environment);
+        if !directory.exists() {
+            return Ok(None);
+        }
+        let held = lock::share(&directory)?;
+        if tx::needs_repair(&directory) {
+            return Ok(None);
+        }
+        let tx = Tx::new(self.cloud, self.environment.clone(), directory);
+        let quiet = !faults::throttles(&tx)? && !tx.is_due()?;
+        Ok(quiet.then_some((tx, held)))
+    }
+
     /// Like `transact`, for what no client of AWS can ask for.
     pub(crate) fn unthrottled<T>(
         &self,
         request: impl FnOnce(&mut Tx<'a>) -> Answer<T>,
     ) -> Answer<T> {
-        let queue = self.cloud.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = self.cloud.queue.write().unwrap_or_else(PoisonError::into_inner);
         let (mut tx, held) = self.begin()?;
         let answer = request(&mut tx)?;
         tx.commit()?;

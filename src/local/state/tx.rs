@@ -123,6 +123,12 @@ impl<'a> Tx<'a> {
         self.put(DUE, &due)
     }
 
+    /// Whether the time of something has come.
+    pub(super) fn is_due(&self) -> Answer<bool> {
+        let due = self.get::<Vec<Due>>(DUE)?.unwrap_or_default();
+        Ok(due.iter().any(|due| due.at_ms <= self.now))
+    }
+
     /// Takes what is due first, if its time has come. What is due at the same time goes on in
     /// the order in which it was started.
     pub(crate) fn take_due(&mut self) -> Answer<Option<Due>> {
@@ -175,6 +181,11 @@ impl<'a> Tx<'a> {
         alive()?;
         std::fs::remove_file(&journal).map_err(ServiceError::io(&journal))
     }
+}
+
+/// Whether an operation was interrupted after its commit.
+pub(super) fn needs_repair(directory: &Path) -> bool {
+    directory.join(JOURNAL).exists()
 }
 
 /// Carries out the journal of an operation that was interrupted after its commit.

@@ -1,0 +1,158 @@
+//! S3, SSM and STS.
+
+use aws_credential_types::Credentials;
+use aws_sdk_s3::error::ProvideErrorMetadata;
+use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::types::ChecksumAlgorithm;
+
+use crate::client::*;
+
+const BUCKET: &str = "cdk-hnb659fds-assets-111111111111-us-east-1";
+
+fn put(world: &World, key: &str, body: Vec<u8>) -> Option<String> {
+    let request = world.s3().put_object().bucket(BUCKET).key(key).body(ByteStream::from(body));
+    world.run(request.send()).unwrap().e_tag
+}
+
+#[test]
+fn objects_are_put_read_listed_and_deleted() {
+    let world = world();
+    let client = world.s3();
+    assert_eq!(
+        put(&world, "a b/é+%.json", b"hello".to_vec()).unwrap(),
+        "\"5d41402abc4b2a76b9719d911017c592\""
+    );
+    let body = world.run(async {
+        let found = client.get_object().bucket(BUCKET).key("a b/é+%.json").send().await.unwrap();
+        found.body.collect().await.unwrap().to_vec()
+    });
+    assert_eq!(body, b"hello");
+    let part = world.run(async {
+        let request = client.get_object().bucket(BUCKET).key("a b/é+%.json").range("bytes=1-2");
+        request.send().await.unwrap().body.collect().await.unwrap().to_vec()
+    });
+    assert_eq!(part, b"el");
+    for key in ["k/1", "k/2", "k/3"] {
+        put(&world, key, vec![0; 10]);
+    }
+    let keys = world.run(async {
+        let mut pages = client
+            .list_objects_v2()
+            .bucket(BUCKET)
+            .prefix("k/")
+            .max_keys(2)
+            .into_paginator()
+            .send();
+        let mut keys = Vec::new();
+        while let Some(page) = pages.next().await {
+            let page = page.unwrap();
+            keys.extend(page.contents().iter().map(|found| found.key().unwrap().to_owned()));
+        }
+        keys
+    });
+    assert_eq!(keys, ["k/1", "k/2", "k/3"]);
+    world.run(client.delete_object().bucket(BUCKET).key("k/1").send()).unwrap();
+    let gone = world.run(client.get_object().bucket(BUCKET).key("k/1").send()).unwrap_err();
+    assert_eq!(gone.code(), Some("NoSuchKey"));
+    let head = world.run(client.head_object().bucket(BUCKET).key("k/1").send()).unwrap_err();
+    assert!(head.as_service_error().unwrap().is_not_found());
+    let head = world.run(client.head_object().bucket(BUCKET).key("k/2").send()).unwrap();
+    assert_eq!(head.content_length(), Some(10));
+}
+
+#[test]
+fn a_body_in_chunks_with_a_checksum_behind_it_arrives_as_it_is() {
+    let world = world();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("asset.zip");
+    let content: Vec<u8> = (0..300_000_u32).map(|n| u8::try_from(n * 7 % 251).unwrap()).collect();
+    std::fs::write(&file, &content).unwrap();
+    for algorithm in [ChecksumAlgorithm::Crc32, ChecksumAlgorithm::Sha256] {
+        world.run(async {
+            let body = ByteStream::from_path(&file).await.unwrap();
+            let request = world.s3().put_object().bucket(BUCKET).key("asset.zip").body(body);
+            request.checksum_algorithm(algorithm).send().await.unwrap();
+        });
+        let cloud = world.running.cloud();
+        assert_eq!(cloud.get_object(BUCKET, "asset.zip").unwrap().unwrap(), content);
+    }
+}
+
+#[test]
+fn every_bucket_exists_in_the_region_of_whoever_asks() {
+    let world = world();
+    let client = world.s3();
+    let head = world.run(client.head_bucket().bucket(BUCKET).send()).unwrap();
+    assert_eq!(head.bucket_region(), Some("eu-west-1"));
+    let location = world.run(client.get_bucket_location().bucket(BUCKET).send()).unwrap();
+    assert_eq!(location.location_constraint().unwrap().as_str(), "eu-west-1");
+    let acl = world.run(client.get_bucket_acl().bucket(BUCKET).send()).unwrap_err();
+    assert_eq!(acl.code(), Some("NotImplemented"));
+}
+
+#[test]
+fn an_object_is_put_only_if_it_is_new() {
+    let world = world();
+    put(&world, "key", b"first".to_vec());
+    let body = ByteStream::from_static(b"second");
+    let request = world.s3().put_object().bucket(BUCKET).key("key").if_none_match("*").body(body);
+    let refused = world.run(request.send()).unwrap_err();
+    assert_eq!(refused.code(), Some("PreconditionFailed"));
+    assert_eq!(world.running.cloud().get_object(BUCKET, "key").unwrap().unwrap(), b"first");
+}
+
+#[test]
+fn a_template_of_a_megabyte_comes_from_the_bucket() {
+    let world = world();
+    let filler = "x".repeat(990_000);
+    let text = format!(
+        r#"{{"Resources":{{"T":{{"Type":"AWS::SNS::Topic"}}}},"Metadata":{{"filler":"{filler}"}}}}"#
+    );
+    put(&world, "big.json", text.clone().into_bytes());
+    let client = world.cloudformation();
+    let url = format!("https://{BUCKET}.s3.us-east-1.amazonaws.com/big.json");
+    world.run(client.create_stack().stack_name("Big").template_url(url).send()).unwrap();
+    assert_eq!(world.status("Big"), "CREATE_COMPLETE");
+    let found = world.run(client.get_template().stack_name("Big").send()).unwrap();
+    assert_eq!(found.template_body.unwrap(), text);
+}
+
+#[test]
+fn every_environment_is_bootstrapped() {
+    let world = world();
+    let get = |name: &str| world.run(world.ssm().get_parameter().name(name).send());
+    let version = get("/cdk-bootstrap/hnb659fds/version").unwrap().parameter.unwrap();
+    assert_eq!(version.value(), Some("32"));
+    let missing = get("/other").unwrap_err();
+    assert!(missing.as_service_error().unwrap().is_parameter_not_found());
+}
+
+#[test]
+fn a_role_of_another_account_sees_that_account() {
+    let world = world();
+    world.create("Shop", r#"{"Resources":{"T":{"Type":"AWS::SNS::Topic"}}}"#);
+    let sts = world.sts();
+    let me = world.run(sts.get_caller_identity().send()).unwrap();
+    assert_eq!(me.account(), Some(ACCOUNT));
+    let request = sts
+        .assume_role()
+        .role_arn("arn:aws:iam::222222222222:role/cdk-deploy")
+        .role_session_name("cdkr");
+    let assumed = world.run(request.send()).unwrap();
+    assert!(assumed.assumed_role_user().unwrap().arn().contains(":assumed-role/cdk-deploy/cdkr"));
+    let keys = assumed.credentials().unwrap();
+    let keys = Credentials::new(
+        keys.access_key_id(),
+        keys.secret_access_key(),
+        Some(keys.session_token().to_owned()),
+        None,
+        "test",
+    );
+    let other = world.cloudformation_as(keys);
+    assert!(world.run(other.list_stacks().send()).unwrap().stack_summaries().is_empty());
+    let mine = world.run(world.cloudformation().list_stacks().send()).unwrap();
+    assert_eq!(mine.stack_summaries().len(), 1);
+    let wrong = sts.assume_role().role_arn("arn:aws:iam::1:role/xxxxxxxx").role_session_name("me");
+    let wrong = world.run(wrong.send()).unwrap_err();
+    assert_eq!(refusal(&wrong).1, "arn:aws:iam::1:role/xxxxxxxx is invalid");
+}
