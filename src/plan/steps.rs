@@ -58,8 +58,7 @@ pub struct Change {
     pub before: Option<String>,
     /// The template to be sent.
     pub template: String,
-    /// Values of parameters that a new stack needs. Parameters of a stack that exists keep their
-    /// values.
+    /// Values of parameters that are new in the template. All others keep their values.
     pub parameters: Vec<(String, String)>,
     /// Capabilities to acknowledge.
     pub capabilities: Vec<String>,
@@ -71,6 +70,9 @@ pub struct Change {
 pub enum Purpose {
     /// It does not exist yet, and has sections that a refactor cannot create.
     Create,
+    /// It exists, but lacks parameters, conditions or mappings that something needs that moves
+    /// into it: they are added, with a filler, without which nothing would change.
+    Prepare,
     /// It would become empty: it gets a filler.
     Fill,
     /// It has a filler that is not needed any more.

@@ -1,0 +1,191 @@
+//! Plans of the small real apps, carried out by the embedded CloudFormation: every moved thing
+//! stays what it is, nothing else changes, and all of it can be undone.
+
+#![expect(clippy::unwrap_used, reason = "a broken fixture fails the test")]
+
+#[path = "local/mod.rs"]
+mod world;
+
+mod carry;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use carry::{Runner, deployed_from, planned, things};
+use cdkr::assembly::{self, LoadOptions};
+use cdkr::local::{CreateStack, TemplateSource};
+use cdkr::model::{DeployedEnvironment, Environment, Object, Stack, Value};
+use cdkr::plan::{Action, Move, Past, reverse};
+use cdkr::template::json;
+use world::{World, capabilities, world};
+
+fn apps() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/apps");
+    let only = std::env::var("APP").ok();
+    let mut apps: Vec<PathBuf> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|app| only.as_ref().is_none_or(|only| app.ends_with(only)))
+        .collect();
+    apps.sort();
+    apps
+}
+
+fn settled(environment: &Environment) -> Environment {
+    if environment.is_agnostic() {
+        Environment::new("111111111111", "us-east-1")
+    } else {
+        environment.clone()
+    }
+}
+
+/// The stacks of an assembly by environment, nested ones included, in the order of deployment.
+fn environments(directory: &Path) -> BTreeMap<Environment, Vec<Stack>> {
+    let mut environments: BTreeMap<Environment, Vec<Stack>> = BTreeMap::new();
+    let loaded = assembly::load(directory, &LoadOptions::default()).unwrap().stacks;
+    let mut open: Vec<_> = loaded.iter().collect();
+    let mut done: BTreeSet<&str> = BTreeSet::new();
+    while !open.is_empty() {
+        let at = open
+            .iter()
+            .position(|stack| {
+                let is_open = |id: &String| open.iter().any(|other| other.hierarchical_id == *id);
+                !stack.dependencies.iter().any(is_open)
+            })
+            .unwrap();
+        let stack = open.remove(at);
+        done.insert(&stack.hierarchical_id);
+        let stacks = environments.entry(settled(&stack.environment)).or_default();
+        stacks.extend(stack.all().cloned());
+    }
+    environments
+}
+
+/// Puts file assets where templates look for them.
+fn stage(world: &World, directory: &Path) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && path.file_name().unwrap().to_string_lossy().starts_with("assembly-") {
+            stage(world, &path);
+        }
+        if !path.to_string_lossy().ends_with(".assets.json") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let assets: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for asset in assets["files"].as_object().unwrap().values() {
+            let source = directory.join(asset["source"]["path"].as_str().unwrap());
+            let Ok(bytes) = std::fs::read(source) else { continue };
+            for destination in asset["destinations"].as_object().unwrap().values() {
+                let member = |key: &str| destination[key].as_str().unwrap();
+                world.cloud.put_object(member("bucketName"), member("objectKey"), &bytes).unwrap();
+            }
+        }
+    }
+}
+
+fn deploy(world: &World, environment: &Environment, stacks: &[Stack]) {
+    let region = world.cloud.region(environment);
+    for stack in stacks.iter().filter(|stack| stack.parent.is_none()) {
+        let name = stack.name.as_str();
+        let text = json::to_template(&Value::Object(stack.template.sections.clone()));
+        world.cloud.put_object("templates", name, text.as_bytes()).unwrap();
+        region
+            .create_stack(&CreateStack {
+                name: name.to_owned(),
+                template: TemplateSource::url(&format!("https://templates.s3.amazonaws.com/{name}")),
+                capabilities: capabilities(),
+                ..CreateStack::default()
+            })
+            .unwrap();
+        let info = region.describe_stacks(Some(name), None).unwrap().items.remove(0).info;
+        assert_eq!(info.status, "CREATE_COMPLETE", "{name}: {:?}", info.status_reason);
+    }
+}
+
+/// All templates by the ARNs of their stacks.
+fn templates(deployed: &DeployedEnvironment) -> BTreeMap<String, Value> {
+    let value = |stack: &Stack| Value::Object(stack.template.sections.clone());
+    deployed.stacks.iter().map(|stack| (stack.id.to_string(), value(&stack.stack))).collect()
+}
+
+#[test]
+fn every_app_is_moved_without_touching_a_thing_and_moved_back() {
+    let mut moved = 0;
+    for app in apps() {
+        let name = app.file_name().unwrap().to_string_lossy().into_owned();
+        let (before, after) = (environments(&app.join("before")), environments(&app.join("after")));
+        let world = world();
+        stage(&world, &app.join("before"));
+        for (environment, old) in &before {
+            deploy(&world, environment, old);
+        }
+        for environment in before.keys() {
+            println!("{name} in {environment}");
+            let region = world.cloud.region(environment);
+            let local = after.get(environment).cloned().unwrap_or_default();
+            let deployed = deployed_from(&region, environment);
+            let was = things(&region, &deployed);
+            let (_, plan) = planned(&deployed, &local);
+            let mut runner = Runner::new(&world.cloud, &world.clock, environment);
+            runner.run(&plan);
+            let now = deployed_from(&region, environment);
+            let is = things(&region, &now);
+            let marks = |things: &carry::Things| -> Vec<_> {
+                things.iter().map(|(key, (a, b, _))| (key.clone(), *a, *b)).collect()
+            };
+            assert_eq!(marks(&was), marks(&is), "{name}");
+            let (_, again) = planned(&now, &local);
+            assert_eq!(again.steps, [], "{name}: {again:#?}");
+            let moves: Vec<Move> = plan
+                .steps
+                .iter()
+                .filter_map(|step| match &step.action {
+                    Action::Refactor(batch) => Some(batch.moves.clone()),
+                    Action::Change(_) => None,
+                })
+                .flatten()
+                .collect();
+            moved += moves.len();
+            let stacks: Vec<Stack> =
+                deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();
+            let back = reverse(&now, &moves, Past { before: &stacks, sent: &[] });
+            runner.run(&back);
+            let end = deployed_from(&region, environment);
+            assert_eq!(marks(&was), marks(&things(&region, &end)), "{name}");
+            let (expected, found) = (templates(&deployed), templates(&end));
+            for (id, template) in &expected {
+                same(template, &found[id], &format!("{name}: {id}"));
+            }
+        }
+    }
+    assert!(moved > 100 || std::env::var("APP").is_ok(), "{moved}");
+}
+
+/// A value with its keys in order, to be shown.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        Value::Object(object) => {
+            let mut members: Vec<_> =
+                object.iter().map(|(key, value)| (key.clone(), sorted(value))).collect();
+            members.sort_by(|left, right| left.0.cmp(&right.0));
+            Value::Object(Object::from_iter(members))
+        }
+        other => other.clone(),
+    }
+}
+
+/// Fails at the first line that differs.
+fn same(expected: &Value, found: &Value, what: &str) {
+    let (expected, found) = (json::to_pretty(&sorted(expected)), json::to_pretty(&sorted(found)));
+    let mut lines = expected.lines().zip(found.lines()).enumerate();
+    if let Some((at, _)) = lines.find(|(_, (left, right))| left != right) {
+        let around = |text: &str| -> String {
+            let lines: Vec<&str> = text.lines().skip(at.saturating_sub(6)).take(14).collect();
+            lines.join("\n")
+        };
+        panic!("{what}\n--- expected\n{}\n--- found\n{}", around(&expected), around(&found));
+    }
+    assert_eq!(expected.lines().count(), found.lines().count(), "{what}");
+}
