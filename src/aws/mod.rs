@@ -20,6 +20,7 @@ mod read;
 mod reading;
 mod roles;
 mod session;
+mod types;
 mod wait;
 
 pub use access::{Access, Aws, Caller, Endpoint, Identity};

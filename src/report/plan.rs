@@ -52,6 +52,10 @@ fn changed(change: &Change) -> String {
             "create stack {stack} with a filler, since it needs sections that a refactor cannot \
              create"
         ),
+        Purpose::Prepare => format!(
+            "add to stack {stack} the sections that something needs which moves into it, and a \
+             filler"
+        ),
         Purpose::Fill => {
             format!("give stack {stack} a filler, since it would become empty")
         }

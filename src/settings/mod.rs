@@ -60,6 +60,12 @@ pub struct Typed {
     pub skip_file: Option<PathBuf>,
     /// `--context`, as often as it was given.
     pub context: Vec<String>,
+    /// `--assume-refactorable`, as often as it was given.
+    pub assume_refactorable: Vec<String>,
+    /// `--assume-fixed`, as often as it was given.
+    pub assume_fixed: Vec<String>,
+    /// `--ignore-ambiguous-refactoring`
+    pub ignore_ambiguous_refactoring: bool,
     /// `--strict`
     pub strict: bool,
     /// `--explain`
@@ -174,6 +180,10 @@ pub struct Settings {
     pub pairs: Vec<Pair>,
     /// What people excluded.
     pub skip: Vec<Skip>,
+    /// Types that somebody says CloudFormation can move.
+    pub assume_refactorable: Vec<String>,
+    /// Types that somebody says CloudFormation cannot move.
+    pub assume_fixed: Vec<String>,
     /// Whether indistinct mappings are questions.
     pub strict: bool,
     /// Whether the reader wants to know why.
@@ -296,12 +306,16 @@ impl Settings {
             context,
             pairs,
             skip,
+            assume_refactorable: typed.assume_refactorable.clone(),
+            assume_fixed: typed.assume_fixed.clone(),
             strict: typed.strict,
             explain: typed.explain,
             ignore_schema_version: typed.ignore_schema_version,
             refactoring: project.refactoring.or(user.refactoring),
-            ignore_ambiguous_refactoring: project
+            ignore_ambiguous_refactoring: typed
                 .ignore_ambiguous_refactoring
+                .then(|| Setting::new(true, Origin::Flag("--ignore-ambiguous-refactoring")))
+                .or(project.ignore_ambiguous_refactoring)
                 .or(user.ignore_ambiguous_refactoring)
                 .unwrap_or_else(|| Setting::new(false, Origin::Default)),
         })

@@ -1,0 +1,22 @@
+//! Files that we write.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+/// Writes a file as a whole or not at all, readable by its owner only: it may hold account data.
+/// Its directory is made if it is not there.
+pub(super) fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    std::fs::create_dir_all(directory)?;
+    // Temporary files are created with mode 0600.
+    let mut temporary = NamedTempFile::new_in(directory)?;
+    temporary.write_all(bytes)?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(file)?;
+    Ok(())
+}
