@@ -3,7 +3,8 @@
 use aws_credential_types::Credentials;
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
-use aws_sdk_s3::types::ChecksumAlgorithm;
+use aws_sdk_s3::types::{ChecksumAlgorithm, CompletedMultipartUpload, CompletedPart};
+use cdkr::local::server::access_key;
 
 use crate::client::*;
 
@@ -155,4 +156,86 @@ fn a_role_of_another_account_sees_that_account() {
     let wrong = sts.assume_role().role_arn("arn:aws:iam::1:role/xxxxxxxx").role_session_name("me");
     let wrong = world.run(wrong.send()).unwrap_err();
     assert_eq!(refusal(&wrong).1, "arn:aws:iam::1:role/xxxxxxxx is invalid");
+}
+
+#[test]
+fn an_object_comes_in_parts() {
+    let world = world();
+    let client = world.s3();
+    let (parts, id) = world.run(async {
+        let create = client.create_multipart_upload().bucket(BUCKET).key("dir/big");
+        let id = create.send().await.unwrap().upload_id.unwrap();
+        let mut parts = Vec::new();
+        for number in [1, 2] {
+            let part = client
+                .upload_part()
+                .bucket(BUCKET)
+                .key("dir/big")
+                .upload_id(&id)
+                .part_number(number)
+                .body(ByteStream::from(format!("part {number};").into_bytes()));
+            let tag = part.send().await.unwrap().e_tag;
+            parts.push(CompletedPart::builder().part_number(number).set_e_tag(tag).build());
+        }
+        (parts, id)
+    });
+    let listed = || {
+        let request = client.list_objects_v2().bucket(BUCKET).delimiter("/").send();
+        world.run(request).unwrap()
+    };
+    assert_eq!(listed().key_count(), Some(0), "it is not there before it is complete");
+    let complete = || {
+        let upload = CompletedMultipartUpload::builder().set_parts(Some(parts.clone())).build();
+        let request = client.complete_multipart_upload().bucket(BUCKET).key("dir/big");
+        world.run(request.upload_id(&id).multipart_upload(upload).send())
+    };
+    assert!(complete().unwrap().e_tag.unwrap().ends_with("-2\""));
+    let found = world.running.cloud().get_object(BUCKET, "dir/big").unwrap().unwrap();
+    assert_eq!(found, b"part 1;part 2;");
+    assert_eq!(listed().common_prefixes()[0].prefix(), Some("dir/"));
+    assert_eq!(complete().unwrap_err().code(), Some("NoSuchUpload"));
+}
+
+/// Sends a request of the JSON protocol.
+fn json(world: &World, service: &str, target: &str, body: &str) -> String {
+    world.raw(&format!(
+        "POST / HTTP/1.1\nHost: HOST\nConnection: close\nX-Amz-Target: {target}\nAuthorization: \
+         AWS4-HMAC-SHA256 Credential={}/20261121/us-east-1/{service}/aws4_request, \
+         SignedHeaders=host, Signature=0\nContent-Length: {}\n\n{body}",
+        access_key(ACCOUNT),
+        body.len()
+    ))
+}
+
+#[test]
+fn image_assets_are_looked_for() {
+    let world = world();
+    let ask = |action: &str, body: &str| {
+        json(&world, "ecr", &format!("AmazonEC2ContainerRegistry_V20150921.{action}"), body)
+    };
+    let found = ask("DescribeRepositories", r#"{"repositoryNames":["assets"]}"#);
+    let uri = "111111111111.dkr.ecr.us-east-1.amazonaws.com/assets";
+    assert!(found.contains(uri), "{found}");
+    let image = r#"{"repositoryName":"assets","imageIds":[{"imageTag":"t"}]}"#;
+    let none = ask("DescribeImages", image);
+    assert!(none.starts_with("HTTP/1.1 400") && none.contains("ImageNotFoundException"), "{none}");
+    let other = ask("DeleteRepository", "{}");
+    assert!(other.contains(r#""__type":"UnknownOperationException""#), "{other}");
+}
+
+#[test]
+fn the_properties_of_what_exists_are_told() {
+    let world = world();
+    let text =
+        r#"{"Resources":{"T":{"Type":"AWS::SNS::Topic","Properties":{"TopicName":"news"}}}}"#;
+    world.create("Shop", text);
+    let get = |id: &str| {
+        let body = format!(r#"{{"TypeName":"AWS::SNS::Topic","Identifier":"{id}"}}"#);
+        json(&world, "cloudcontrolapi", "CloudApiService.GetResource", &body)
+    };
+    let found = get("arn:aws:sns:us-east-1:111111111111:news");
+    assert!(found.contains(r#""Properties":"{\"TopicName\":\"news\"}""#), "{found}");
+    assert!(get("other").contains("ResourceNotFoundException"));
+    let unknown = json(&world, "dynamodb", "DynamoDB_20120810.ListTables", "{}");
+    assert!(unknown.contains(r#""__type":"UnknownService""#), "{unknown}");
 }

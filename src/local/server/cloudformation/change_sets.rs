@@ -16,7 +16,7 @@ pub(super) fn create(region: &Region<'_>, form: &Form, xml: &mut Xml) -> Answer<
         Some("IMPORT") => ChangeSetType::Import,
         _ => ChangeSetType::Update,
     };
-    unsupported(form, "IncludeNestedStacks", "false")?;
+    unsupported(form, "OnStackFailure", "ROLLBACK")?;
     unsupported(form, "ImportExistingResources", "false")?;
     let created = region.create_change_set(&CreateChangeSet {
         name: form.need("ChangeSetName")?.to_owned(),
