@@ -93,7 +93,9 @@ fn deploy(world: &World, environment: &Environment, stacks: &[Stack]) {
         region
             .create_stack(&CreateStack {
                 name: name.to_owned(),
-                template: TemplateSource::url(&format!("https://templates.s3.amazonaws.com/{name}")),
+                template: TemplateSource::url(&format!(
+                    "https://templates.s3.amazonaws.com/{name}"
+                )),
                 capabilities: capabilities(),
                 ..CreateStack::default()
             })

@@ -10,7 +10,7 @@ use super::shared::{AccountArgs, AppArgs};
 use super::terminal::Terminal;
 use crate::report::{self, Style};
 use crate::settings::{Settings, SettingsError, Surroundings, Typed};
-use crate::toolkit::{self, Outcome};
+use crate::toolkit::{self, Outcome, Prepared};
 
 /// Show the resources that moved since the app was deployed
 ///
@@ -143,17 +143,18 @@ pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<E
     let settings = Settings::resolve(&arguments.typed(), &Surroundings::of_process())?;
     terminal.ci = arguments.ci;
     let host = terminal.host();
-    let outcome = super::block_on(toolkit::refactor(&settings, &host));
+    let prepared = super::block_on(toolkit::prepare(&settings, &host));
     host.clear();
-    let outcome = outcome?;
+    let prepared = prepared?;
+    let outcome = &prepared.outcome;
     for warning in &outcome.warnings {
         terminal.warning(warning);
     }
     for note in &outcome.notes {
         terminal.note(note);
     }
-    terminal.answer(&arguments.render(&outcome))?;
-    Ok(if arguments.check { verdict(&outcome) } else { Exit::Done })
+    terminal.answer(&arguments.render(&prepared))?;
+    Ok(if arguments.check { verdict(outcome) } else { Exit::Done })
 }
 
 impl RefactorArgs {
@@ -170,12 +171,16 @@ impl RefactorArgs {
         }
     }
 
-    fn render(&self, outcome: &Outcome) -> String {
+    fn render(&self, prepared: &Prepared) -> String {
         let style = Style { paths: self.paths, explain: self.explain, verbose: self.verbose };
+        let (found, plans) = (&prepared.outcome.environments, prepared.plans());
         match self.output {
-            Form::Table => report::table(&outcome.environments, style),
-            Form::Json => report::json(&outcome.environments, style),
-            Form::Markdown => report::markdown(&outcome.environments, style),
+            Form::Table => {
+                let (table, plans) = (report::table(found, style), report::plans(&plans));
+                if plans.is_empty() { table } else { format!("{table}\n{plans}") }
+            }
+            Form::Json => report::json(found, &plans, style),
+            Form::Markdown => report::markdown(found, &plans, style),
         }
     }
 }

@@ -111,7 +111,8 @@ impl<'a> Builder<'a> {
     }
 
     fn push(&mut self, stacks: &BTreeSet<At>, near: &BTreeSet<At>, action: Action) {
-        let after: BTreeSet<usize> = near.iter().filter_map(|at| self.last.get(at)).copied().collect();
+        let after: BTreeSet<usize> =
+            near.iter().filter_map(|at| self.last.get(at)).copied().collect();
         let number = self.steps.len();
         self.last.extend(stacks.iter().map(|at| (*at, number)));
         self.steps.push(Step { after: after.into_iter().collect(), action });
@@ -125,7 +126,8 @@ impl<'a> Builder<'a> {
             .get(place.stack.as_str())
             .and_then(|stack| stack.resources.get(place.logical_id.as_str()));
         let body = self.world.resource(&each.from);
-        let kind = body.and_then(|body| body.get("Type")).and_then(Value::as_str).unwrap_or_default();
+        let kind =
+            body.and_then(|body| body.get("Type")).and_then(Value::as_str).unwrap_or_default();
         self.origins.insert(each.to.clone(), origin);
         Move::new(
             &ResourceType::from(kind),
@@ -240,7 +242,8 @@ impl<'a> Builder<'a> {
                     output.1,
                     importers.join(", ")
                 ),
-                remedy: "Deploy these stacks with the new import before the export is taken away.".to_owned(),
+                remedy: "Deploy these stacks with the new import before the export is taken away."
+                    .to_owned(),
                 stack,
                 resource: None,
             });

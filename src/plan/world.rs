@@ -357,7 +357,8 @@ impl Links {
 fn read_stack(environment: &Environment, site: &Site, arguments: &Object) -> Option<String> {
     let region = arguments.get("Region").map(|region| evaluate(environment, site, region));
     let is_here = region.is_none_or(|region| region.as_deref() == Some(&environment.region));
-    let stack = arguments.get("StackName").filter(|_| is_here && !arguments.contains_key("RoleArn"))?;
+    let stack =
+        arguments.get("StackName").filter(|_| is_here && !arguments.contains_key("RoleArn"))?;
     evaluate(environment, site, stack)
 }
 

@@ -10,6 +10,7 @@ use crate::compare::{
     Ambiguity, Change, Comparison, Difference, Mapping, Place, Similar, Unpaired,
 };
 use crate::model::{ConstructPath, Location};
+use crate::plan::{Action, Finding, Move, Plan, Purpose, Staying};
 use crate::template::json::Written;
 
 /// The version of the contract: raised when a field goes away or changes its meaning.
@@ -33,6 +34,26 @@ struct EnvironmentWire<'a> {
     changed: Vec<ChangeWire<'a>>,
     unchanged: usize,
     problems: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<PlanWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct PlanWire<'a> {
+    steps: Vec<StepWire<'a>>,
+    staying: &'a [Staying],
+    findings: &'a [Finding],
+}
+
+#[derive(Serialize)]
+struct StepWire<'a> {
+    after: &'a [usize],
+    kind: &'static str,
+    stacks: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    purpose: Option<Purpose>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    moves: &'a [Move],
 }
 
 #[derive(Serialize)]
@@ -131,12 +152,13 @@ struct ChangeWire<'a> {
 }
 
 /// Renders comparisons for programs: one JSON document, always complete, with the reasons and the
-/// values only if the style asks for explanations.
-pub fn json(environments: &[Comparison], style: Style) -> String {
-    let report = Report {
-        version: VERSION,
-        environments: environments.iter().map(|one| environment(one, style)).collect(),
-    };
+/// values only if the style asks for explanations. Plans stand with their environments, without
+/// the templates.
+pub fn json(environments: &[Comparison], plans: &[Plan], style: Style) -> String {
+    let of = |one: &Comparison| plans.iter().find(|plan| plan.environment() == one.environment);
+    let with_plan = |one| EnvironmentWire { plan: of(one).map(plan), ..environment(one, style) };
+    let report =
+        Report { version: VERSION, environments: environments.iter().map(with_plan).collect() };
     // All keys are strings, and writing to a string cannot fail.
     let text = serde_json::to_string_pretty(&report).unwrap_or_default();
     escaped(&text) + "\n"
@@ -172,7 +194,28 @@ fn environment(comparison: &Comparison, style: Style) -> EnvironmentWire<'_> {
         changed: comparison.changed.iter().map(|one| change(one, style)).collect(),
         unchanged: comparison.unchanged,
         problems: comparison.problems.iter().map(|problem| problem.message.as_str()).collect(),
+        plan: None,
     }
+}
+
+fn plan(plan: &Plan) -> PlanWire<'_> {
+    let steps = plan.steps.iter().map(|step| match &step.action {
+        Action::Change(change) => StepWire {
+            after: &step.after,
+            kind: "change",
+            stacks: vec![&change.stack],
+            purpose: Some(change.purpose),
+            moves: &[],
+        },
+        Action::Refactor(batch) => StepWire {
+            after: &step.after,
+            kind: "refactor",
+            stacks: batch.stacks.iter().map(|stack| stack.name.as_str()).collect(),
+            purpose: None,
+            moves: &batch.moves,
+        },
+    });
+    PlanWire { steps: steps.collect(), staying: &plan.staying, findings: &plan.findings }
 }
 
 fn mapping(mapping: &Mapping, style: Style) -> MappingWire<'_> {

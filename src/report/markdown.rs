@@ -3,9 +3,10 @@
 use super::text::{self, map_options, plain};
 use super::{Style, ambiguity, deployment, moves};
 use crate::compare::{Comparison, Mapping, Place, Unpaired};
+use crate::plan::{Plan, Severity};
 
-/// Renders comparisons as Markdown.
-pub fn markdown(environments: &[Comparison], style: Style) -> String {
+/// Renders comparisons, and the plans for them, as Markdown.
+pub fn markdown(environments: &[Comparison], plans: &[Plan], style: Style) -> String {
     let several = environments.len() > 1;
     let mut blocks = Vec::new();
     for comparison in environments {
@@ -13,6 +14,8 @@ pub fn markdown(environments: &[Comparison], style: Style) -> String {
             blocks.push(format!("## {}", code(&comparison.environment.to_string())));
         }
         blocks.extend(environment(comparison, style));
+        let of = |plan: &&Plan| plan.environment() == comparison.environment;
+        blocks.extend(plans.iter().find(of).into_iter().flat_map(planned));
     }
     if blocks.is_empty() {
         blocks.push("Nothing to refactor.".to_owned());
@@ -48,6 +51,48 @@ fn moved(mappings: &[Mapping], style: Style) -> Vec<String> {
         )
     }));
     vec!["**The following resources were moved or renamed:**".to_owned(), lines.join("\n")]
+}
+
+/// What stays and what has to be known; the steps are of no interest to a reviewer.
+fn planned(plan: &Plan) -> Vec<String> {
+    let mut blocks = Vec::new();
+    if !plan.staying.is_empty() {
+        let mut lines =
+            vec!["**Cannot be moved, the deployment will replace it:**".to_owned(), String::new()];
+        lines.extend(plan.staying.iter().map(|one| {
+            let danger = if one.dangerous { "**dangerous:** " } else { "" };
+            format!(
+                "- {} {} → {}: {}; {danger}{}",
+                code(&one.resource_type),
+                code(&one.source),
+                code(&one.destination),
+                words(&one.reason),
+                words(&one.consequence)
+            )
+        }));
+        blocks.push(lines.join("\n"));
+    }
+    if !plan.findings.is_empty() {
+        let lines = plan.findings.iter().map(|finding| {
+            let word = match finding.severity {
+                Severity::Note => "note",
+                Severity::Warning => "warning",
+                Severity::Error => "**error**",
+            };
+            let place = finding.resource.as_ref().map_or_else(
+                || finding.stack.clone(),
+                |resource| format!("{}.{resource}", finding.stack),
+            );
+            format!(
+                "- {word}: {}: {} {}",
+                code(&place),
+                words(&finding.message),
+                words(&finding.remedy)
+            )
+        });
+        blocks.push(lines.collect::<Vec<_>>().join("\n"));
+    }
+    blocks
 }
 
 fn ambiguous(comparison: &Comparison, style: Style) -> Vec<String> {

@@ -8,15 +8,17 @@ mod account;
 mod decisions;
 mod detect;
 mod error;
+mod files;
 pub mod local;
-mod refactor;
+mod planning;
 mod selection;
 mod sources;
+mod types;
 
 pub use decisions::DecisionError;
 pub use detect::Outcome;
 pub use error::Error;
-pub use refactor::refactor;
+pub use planning::{Planned, Prepared, prepare};
 
 #[cfg(test)]
 mod tests;

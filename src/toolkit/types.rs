@@ -9,8 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 
-use crate::aws::{Aws, Roles};
 use super::files;
+use crate::aws::{Aws, Roles};
 use crate::model::{Environment, ResourceType};
 
 /// The file, in the directory of our records.
@@ -52,9 +52,9 @@ pub(super) async fn described(
     answers.retain(|_, answer| now.saturating_sub(answer.asked) < VALID);
     let open: Vec<&ResourceType> =
         types.iter().filter(|name| !answers.contains_key(name.as_str())).collect();
-    let asked = join_all(open.iter().map(async |name| {
-        (*name, aws.is_fully_mutable(environment, roles, name).await)
-    }));
+    let asked = join_all(
+        open.iter().map(async |name| (*name, aws.is_fully_mutable(environment, roles, name).await)),
+    );
     let mut warnings = Vec::new();
     for (name, answer) in asked.await {
         match answer {

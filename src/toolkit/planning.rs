@@ -1,0 +1,162 @@
+//! From what moved to the steps that move it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use futures_util::future::join_all;
+
+use super::Error;
+use super::account::{Connection, roles};
+use super::detect::{Detection, Outcome, Sides, detect};
+use super::types;
+use crate::aws::{Role, Roles};
+use crate::event::Host;
+use crate::model::{Environment, StackName};
+use crate::plan::{self, Choices, Finding, Plan, Refused, Severity};
+use crate::settings::Settings;
+
+/// The directory of our records, in the directory of the project.
+pub(super) const RECORDS: &str = ".cdkr";
+
+/// What was found, and what is to be done about it.
+pub struct Prepared {
+    /// The moves.
+    pub outcome: Outcome,
+    /// A plan for every environment in which something moves. Without an account there are none.
+    pub plans: Vec<Planned>,
+    pub(super) connection: Option<Connection>,
+}
+
+/// The plan of an environment, and who carries it out.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The steps.
+    pub plan: Plan,
+    pub(super) roles: Roles,
+}
+
+impl Prepared {
+    /// Whether there is anything to carry out.
+    pub fn has_steps(&self) -> bool {
+        self.plans.iter().any(|one| !one.plan.steps.is_empty())
+    }
+
+    /// What forbids that the plans are carried out.
+    pub fn refusals(&self) -> impl Iterator<Item = &Finding> {
+        let all = self.plans.iter().flat_map(|one| &one.plan.findings);
+        all.filter(|finding| finding.severity == Severity::Error)
+    }
+
+    /// Returns the plans.
+    pub fn plans(&self) -> Vec<Plan> {
+        self.plans.iter().map(|one| one.plan.clone()).collect()
+    }
+}
+
+/// Finds what moved, and plans how to move it. Changes nothing.
+///
+/// # Errors
+/// When an assembly or an account cannot be read, a selection or a decision fits nothing, or a
+/// template cannot be compared.
+pub async fn prepare(settings: &Settings, host: &dyn Host) -> Result<Prepared, Error> {
+    Box::pin(prepare_without(settings, &BTreeMap::new(), host)).await
+}
+
+/// What the service refused to move, by environment, with its words.
+pub(super) type Refusals = BTreeMap<Environment, BTreeMap<Refused, String>>;
+
+/// Prepares as [`prepare`] does, without what the service refused in a preview.
+pub(super) async fn prepare_without(
+    settings: &Settings,
+    refused: &Refusals,
+    host: &dyn Host,
+) -> Result<Prepared, Error> {
+    let Detection { mut outcome, environments, connection } =
+        Box::pin(detect(settings, host)).await?;
+    let Some(connection) = connection else {
+        return Ok(Prepared { outcome, plans: Vec::new(), connection: None });
+    };
+    let planned = environments.iter().filter_map(|(environment, sides)| {
+        let of = |one: &&crate::compare::Comparison| one.environment == *environment;
+        let comparison = outcome.environments.iter().find(of)?;
+        (!comparison.mappings.is_empty()).then_some((comparison, sides))
+    });
+    let planned = planned.map(async |(comparison, sides)| {
+        let Some(deployed) = &sides.account else { return Ok(None) };
+        let (roles, conflict) = writer(settings, comparison, sides)?;
+        let mut choices = choices(settings);
+        choices.refused = refused.get(&comparison.environment).cloned().unwrap_or_default();
+        let open = plan::uncertain_types(comparison, &choices);
+        let records = settings.project.join(RECORDS);
+        let asked = types::described(
+            &connection.aws,
+            &comparison.environment,
+            &roles,
+            &open,
+            Path::new(&records),
+        );
+        let (described, warnings) = asked.await;
+        choices.described = described;
+        let mut plan = plan::plan(deployed, &sides.local, comparison, &choices);
+        plan.findings.extend(conflict.filter(|_| !plan.steps.is_empty()));
+        Ok::<_, Error>(Some((Planned { plan, roles }, warnings)))
+    });
+    let mut plans = Vec::new();
+    for one in join_all(planned).await {
+        if let Some((planned, warnings)) = one? {
+            outcome.warnings.extend(warnings);
+            plans.push(planned);
+        }
+    }
+    Ok(Prepared { outcome, plans, connection: Some(connection) })
+}
+
+fn choices(settings: &Settings) -> Choices {
+    let types = |names: &[String]| names.iter().map(|name| name.as_str().into()).collect();
+    Choices {
+        assume_refactorable: types(&settings.assume_refactorable),
+        assume_fixed: types(&settings.assume_fixed),
+        ..Choices::default()
+    }
+}
+
+/// Who refactors: the role that all stacks between which something moves name to deploy with. A
+/// refactor has one caller, so that several are a conflict.
+fn writer(
+    settings: &Settings,
+    comparison: &crate::compare::Comparison,
+    sides: &Sides,
+) -> Result<(Roles, Option<Finding>), Error> {
+    let ends = comparison.mappings.iter().flat_map(|one| [&one.source, &one.destination]);
+    let touched: BTreeSet<&str> = ends.map(|place| root(&place.location.stack)).collect();
+    let mut found: Vec<(&str, Roles)> = Vec::new();
+    for name in &touched {
+        if let Some(properties) = sides.properties.get(*name) {
+            found.push((name, roles(properties)?));
+        }
+    }
+    let arn = |roles: &Roles| roles.deploy.as_ref().map(|role: &Role| role.arn.clone());
+    let first = found.first().map(|(_, roles)| roles.clone()).unwrap_or_default();
+    let other = found.iter().find(|(_, roles)| arn(roles) != arn(&first));
+    let conflict = other.filter(|_| settings.account.role_arn.is_none()).map(|(name, roles)| {
+        let named = |roles| arn(roles).unwrap_or_else(|| "no role".to_owned());
+        Finding {
+            severity: Severity::Error,
+            stack: (*name).to_owned(),
+            resource: None,
+            message: format!(
+                "The stack names {} to deploy with, another one {}: a refactor has one caller",
+                named(roles),
+                named(&first)
+            ),
+            remedy: "Name the role that may change all of them: `--role-arn ARN`.".to_owned(),
+        }
+    });
+    Ok((first, conflict))
+}
+
+/// The stack at the top: `Parent/Nested` belongs to `Parent`.
+fn root(stack: &StackName) -> &str {
+    let name = stack.as_str();
+    name.split_once('/').map_or(name, |(root, _)| root)
+}
