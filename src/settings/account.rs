@@ -1,6 +1,7 @@
 //! How the deployed side is reached: credentials, region, and the embedded CloudFormation.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::project::Project;
 use super::{Origin, Setting, SettingsError, Surroundings, Typed};
@@ -33,6 +34,34 @@ pub struct Account {
     pub wait: bool,
     /// The bootstrap stack.
     pub toolkit_stack_name: Setting<String>,
+    /// The pause between two looks at something that goes on, if somebody says.
+    pub poll_interval: Option<Duration>,
+    /// How long anything that goes on is waited for, if somebody says.
+    pub wait_limit: Option<Duration>,
+}
+
+/// An account and the project whose records are kept: all that is needed to continue a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// How the account is reached.
+    pub account: Account,
+    /// The directory of the project.
+    pub project: PathBuf,
+}
+
+impl Place {
+    /// Resolves what was typed with the environment and the files, as
+    /// [`Settings::resolve`](super::Settings::resolve) does, without an app.
+    ///
+    /// # Errors
+    /// When a flag or a file is malformed.
+    pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Self, SettingsError> {
+        let (project, user) = Project::both(surroundings)?;
+        Ok(Self {
+            account: Account::resolve(typed, surroundings, &project, &user)?,
+            project: super::working(&surroundings.directory),
+        })
+    }
 }
 
 impl Account {
@@ -57,6 +86,8 @@ impl Account {
             local: local(typed.local.as_deref(), surroundings),
             additional_stacks: typed.additional_stacks.clone(),
             concurrency,
+            poll_interval: typed.poll_interval,
+            wait_limit: typed.wait_limit,
             wait: typed.wait,
             toolkit_stack_name: configured(
                 &typed.toolkit_stack_name,

@@ -14,14 +14,15 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use account::{
-    Account, DEFAULT_CONCURRENCY, DEFAULT_LOCAL, DEFAULT_TOOLKIT_STACK, local as local_directory,
+    Account, Place, DEFAULT_CONCURRENCY, DEFAULT_LOCAL, DEFAULT_TOOLKIT_STACK, local as local_directory,
 };
 pub use decisions::{DecisionError, Named, Pair, Scope, Skip};
 pub use overrides::OverrideError;
 
-use project::{PROJECT_FILE, Project, USER_FILE};
+use project::Project;
 
 /// Values that the app reads as its context, by key.
 pub type Context = BTreeMap<String, serde_json::Value>;
@@ -50,6 +51,10 @@ pub struct Typed {
     pub concurrency: Option<usize>,
     /// `--wait`
     pub wait: bool,
+    /// `--poll-interval`
+    pub poll_interval: Option<Duration>,
+    /// `--wait-limit`
+    pub wait_limit: Option<Duration>,
     /// Patterns of the stacks to report.
     pub stacks: Vec<String>,
     /// `--map`, as often as it was given.
@@ -275,10 +280,7 @@ impl Settings {
     /// # Errors
     /// When something required is missing, or a flag or a file is malformed.
     pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Self, SettingsError> {
-        let home = surroundings.home.as_deref();
-        let project = Project::read(&surroundings.directory.join(PROJECT_FILE))?;
-        let user = home.map(|home| Project::read(&home.join(USER_FILE))).transpose()?;
-        let user = user.unwrap_or_default();
+        let (project, user) = Project::both(surroundings)?;
         let app = app(typed, surroundings, &project, &user).ok_or(SettingsError::NoApp)?;
         let context = context::merge(&typed.context, &surroundings.directory, &project, &user)?;
         let account = Account::resolve(typed, surroundings, &project, &user)?;

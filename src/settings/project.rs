@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{Context, Origin, Refactoring, Setting, SettingsError};
+use super::{Context, Origin, Refactoring, Setting, SettingsError, Surroundings};
 
 /// The configuration file of a project.
 pub(super) const PROJECT_FILE: &str = "cdk.json";
@@ -54,6 +54,14 @@ enum WireRefactoring {
 }
 
 impl Project {
+    /// Reads the file of the project and that of the user.
+    pub(super) fn both(surroundings: &Surroundings) -> Result<(Self, Self), SettingsError> {
+        let project = Self::read(&surroundings.directory.join(PROJECT_FILE))?;
+        let home = surroundings.home.as_deref();
+        let user = home.map(|home| Self::read(&home.join(USER_FILE))).transpose()?;
+        Ok((project, user.unwrap_or_default()))
+    }
+
     /// Reads the file; one that is not there says nothing.
     pub(super) fn read(file: &Path) -> Result<Self, SettingsError> {
         let Some(wire) = optional::<Wire>(file, "configuration")? else {

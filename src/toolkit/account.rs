@@ -12,7 +12,7 @@ use crate::aws::{
 use crate::event::Host;
 use crate::local::server::Running;
 use crate::model::{DeployedEnvironment, Environment, StackName};
-use crate::settings::Settings;
+use crate::settings::{Account, Settings};
 
 /// The bootstrap version from which on the roles may refactor (CDK CLI 2.1015.0).
 const BOOTSTRAP_VERSION: u64 = 28;
@@ -30,8 +30,7 @@ pub(super) struct Connection {
 ///
 /// # Errors
 /// When nothing was seeded in the directory of the embedded CloudFormation, or it cannot listen.
-pub(super) async fn connect(settings: &Settings) -> Result<Connection, Error> {
-    let account = &settings.account;
+pub(super) async fn connect(account: &Account) -> Result<Connection, Error> {
     let running = match &account.local {
         Some(directory) => Some(local::serve(local::open_existing(&directory.value)?, 0)?),
         None => None,

@@ -47,7 +47,7 @@ pub(super) async fn load(settings: &Settings, host: &dyn Host) -> Result<Sources
     if let Some(against) = &settings.against {
         return assemblies(settings, against, host);
     }
-    let connection = account::connect(settings).await?;
+    let connection = account::connect(&settings.account).await?;
     let default = match &settings.app.value {
         App::Command(_) => connection.default_environment().await,
         App::Directory(_) => None,

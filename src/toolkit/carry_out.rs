@@ -1,0 +1,184 @@
+//! Carrying out what was prepared.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::Error;
+use super::planning::{Planned, Prepared, RECORDS, Refusals, prepare_without};
+use crate::aws::Roles;
+use crate::event::{Event, Host};
+use crate::model::{Environment, StackOptions};
+use crate::plan::{Plan, Refused};
+use crate::run::{Done, Problem, Reason, RunError, RunOptions, RunState, Runner, runs};
+use crate::settings::{Account, Settings};
+
+/// The directory of journals, in that of our records.
+const RUNS: &str = "runs";
+/// How often the plan is made again without what the service refuses.
+const REPLANS: usize = 20;
+/// The pause between two looks at the embedded CloudFormation.
+const LOCAL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Becomes `true` when a run is to stop at the next safe point.
+pub type Cancel = watch::Receiver<bool>;
+
+/// A run that has ended well.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// The account and region.
+    pub environment: Environment,
+    /// What was carried out.
+    pub plan: Plan,
+    /// Its journal and its stacks.
+    pub done: Done,
+}
+
+/// Carries out what was prepared, one environment after the other. When CloudFormation refuses a
+/// type in a preview, which changes nothing, the plan is made again without it.
+///
+/// # Errors
+/// When a plan is refused or fails, or an earlier run was interrupted. Environments after the one
+/// that fails are not begun.
+pub async fn carry_out(
+    settings: &Settings,
+    mut prepared: Prepared,
+    host: &dyn Host,
+    cancel: &Cancel,
+) -> Result<Vec<Carried>, Error> {
+    let directory = journals(&settings.project);
+    let mut refusals = Refusals::new();
+    let mut carried = Vec::new();
+    for _ in 0..=REPLANS {
+        refuse_if_interrupted(&directory, &prepared)?;
+        let Some((environment, reason)) =
+            attempt(settings, &prepared, &directory, host, cancel, &mut carried).await?
+        else {
+            return Ok(carried);
+        };
+        host.tell(&Event::Note {
+            text: format!(
+                "{environment}: CloudFormation does not move {} ({}). The attempt changed \
+                 nothing; planning again without it",
+                reason.0,
+                reason.1.trim_end_matches('.')
+            ),
+        });
+        let words = refusals.entry(environment).or_default();
+        words.insert(Refused::Type(reason.0.as_str().into()), reason.1);
+        prepared = Box::pin(prepare_without(settings, &refusals, host)).await?;
+    }
+    Ok(carried)
+}
+
+/// A type that the service refuses, and its words.
+type RefusedType = (String, String);
+
+/// Carries out the plans of environments that are not done yet. Returns the type that the service
+/// refuses, if it does.
+async fn attempt(
+    settings: &Settings,
+    prepared: &Prepared,
+    directory: &Path,
+    host: &dyn Host,
+    cancel: &Cancel,
+    carried: &mut Vec<Carried>,
+) -> Result<Option<(Environment, RefusedType)>, Error> {
+    let Some(connection) = &prepared.connection else { return Ok(None) };
+    for planned in &prepared.plans {
+        let environment = planned.plan.environment();
+        let is_done = carried.iter().any(|other| other.environment == environment);
+        if is_done || planned.plan.steps.is_empty() {
+            continue;
+        }
+        let options = RunOptions {
+            new_stacks: planned.new_stacks.clone(),
+            ..options(&settings.account, &planned.roles, cancel)
+        };
+        let runner = Runner::new(&connection.aws, planned.roles.clone(), host, options);
+        match Box::pin(runner.run(&planned.plan, directory)).await {
+            Ok(done) => {
+                carried.push(Carried { environment, plan: planned.plan.clone(), done });
+            }
+            Err(error) => match refused_type(&error) {
+                Some(refused) => return Ok(Some((environment, refused))),
+                None => return Err(Error::Run { environment, source: Box::new(error) }),
+            },
+        }
+    }
+    Ok(None)
+}
+
+fn refused_type(error: &RunError) -> Option<RefusedType> {
+    match &*error.problem {
+        Problem::Refused(Reason { is_about_type: true, resource_type: Some(name), text, .. }) => {
+            Some((name.clone(), text.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// An interrupted run may have left half of its moves: whoever plans over it would plan from a
+/// state that nobody wanted.
+fn refuse_if_interrupted(directory: &Path, prepared: &Prepared) -> Result<(), Error> {
+    let environments: Vec<Environment> =
+        prepared.plans.iter().map(|one| one.plan.environment()).collect();
+    let interrupted = runs(directory)?.into_iter().find(|run| {
+        run.state == RunState::Interrupted
+            && run.environment.as_ref().is_some_and(|one| environments.contains(one))
+    });
+    match interrupted {
+        Some(run) => Err(Error::Interrupted { journal: run.path }),
+        None => Ok(()),
+    }
+}
+
+/// Where journals are kept.
+pub(super) fn journals(project: &Path) -> PathBuf {
+    project.join(RECORDS).join(RUNS)
+}
+
+pub(super) fn options(account: &Account, roles: &Roles, cancel: &Cancel) -> RunOptions {
+    let default = RunOptions::default();
+    RunOptions {
+        interval: match (account.poll_interval, &account.local) {
+            (Some(interval), _) => interval,
+            (None, Some(_)) => LOCAL_INTERVAL,
+            (None, None) => default.interval,
+        },
+        limit: account.wait_limit.unwrap_or(default.limit),
+        toolkit_stack: account.toolkit_stack_name.value.clone(),
+        qualifier: qualifier(roles).unwrap_or(default.qualifier),
+        cancel: Some(cancel.clone()),
+        new_stacks: BTreeMap::<String, StackOptions>::new(),
+        ..RunOptions::default()
+    }
+}
+
+/// The qualifier of the bootstrap resources, as the role to deploy with shows it:
+/// `cdk-QUALIFIER-deploy-role-…`.
+fn qualifier(roles: &Roles) -> Option<String> {
+    let (_, name) = roles.deploy.as_ref()?.arn.rsplit_once('/')?;
+    let (qualifier, _) = name.strip_prefix("cdk-")?.split_once("-deploy-role-")?;
+    Some(qualifier.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aws::Role;
+
+    #[test]
+    fn the_qualifier_of_the_bootstrap_is_that_of_the_role_to_deploy_with() {
+        let named = |arn: &str| {
+            let role = Role { arn: arn.to_owned(), ..Role::default() };
+            qualifier(&Roles { deploy: Some(role), ..Roles::default() })
+        };
+        let arn = "arn:aws:iam::111111111111:role/cdk-mine-deploy-role-111111111111-eu-west-1";
+        assert_eq!(named(arn), Some("mine".to_owned()));
+        assert_eq!(named("arn:aws:iam::111111111111:role/ci"), None);
+        assert_eq!(qualifier(&Roles::default()), None);
+    }
+}
