@@ -1,9 +1,10 @@
 //! Objects of buckets on disk: what the staging bucket needs. Names of buckets are global.
 
 use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
 
 use super::error::{Answer, ServiceError};
-use super::state::{Cloud, file_name};
+use super::state::{Cloud, entries, file_name};
 use super::templates::URL_MAX;
 
 /// The directory of a bucket and the files in it. A file is written under a temporary name
@@ -37,6 +38,76 @@ impl Cloud {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(ServiceError::state(&file, error)),
         }
+    }
+
+    /// Returns the content of an object and when it was written, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn object(&self, bucket: &str, key: &str) -> Answer<Option<(Vec<u8>, u64)>> {
+        let Some(bytes) = self.get_object(bucket, key)? else { return Ok(None) };
+        let file = self.bucket(bucket).join(object_name(key));
+        let modified = std::fs::metadata(&file).and_then(|found| found.modified());
+        let since = modified.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let ms = since.and_then(|since| u64::try_from(since.as_millis()).ok());
+        Ok(Some((bytes, ms.unwrap_or_default())))
+    }
+
+    /// Returns the size of an object in bytes, or `None` if there is none.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub fn object_size(&self, bucket: &str, key: &str) -> Answer<Option<u64>> {
+        let file = self.bucket(bucket).join(object_name(key));
+        match std::fs::metadata(&file) {
+            Ok(found) => Ok(Some(found.len())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(ServiceError::state(&file, error)),
+        }
+    }
+
+    fn part(&self, bucket: &str, upload: &str, number: usize) -> PathBuf {
+        self.bucket(bucket).join(format!("%tmp-part-{}-{number}", file_name(upload)))
+    }
+
+    /// Stores a part of an object that is to be put together later.
+    pub(crate) fn put_part(
+        &self,
+        bucket: &str,
+        upload: &str,
+        number: usize,
+        bytes: &[u8],
+    ) -> Answer<()> {
+        let directory = self.bucket(bucket);
+        std::fs::create_dir_all(&directory).map_err(ServiceError::io(&directory))?;
+        let file = self.part(bucket, upload, number);
+        std::fs::write(&file, bytes).map_err(ServiceError::io(&file))
+    }
+
+    /// Returns a part of an object.
+    pub(crate) fn get_part(
+        &self,
+        bucket: &str,
+        upload: &str,
+        number: usize,
+    ) -> Answer<Option<Vec<u8>>> {
+        let file = self.part(bucket, upload, number);
+        match std::fs::read(&file) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(ServiceError::state(&file, error)),
+        }
+    }
+
+    /// Takes away all parts of an object.
+    pub(crate) fn delete_parts(&self, bucket: &str, upload: &str) -> Answer<()> {
+        let directory = self.bucket(bucket);
+        let start = format!("%tmp-part-{}-", file_name(upload));
+        for name in entries(&directory)?.into_iter().filter(|name| name.starts_with(&start)) {
+            let file = directory.join(name);
+            std::fs::remove_file(&file).map_err(ServiceError::io(&file))?;
+        }
+        Ok(())
     }
 
     /// Takes an object away; it need not be there.
@@ -97,6 +168,9 @@ impl Cloud {
 /// Keys keep their slashes out of the file system. Long ones are not cut, since they must be
 /// listed again.
 fn object_name(key: &str) -> String {
+    if key == "." {
+        return "%2E".to_owned();
+    }
     key.replace('%', "%25").replace('/', "%2F").replace("..", "%2E%2E")
 }
 
@@ -104,7 +178,7 @@ fn key_of(name: &str) -> Option<String> {
     if name.starts_with("%tmp-") {
         return None;
     }
-    Some(name.replace("%2E%2E", "..").replace("%2F", "/").replace("%25", "%"))
+    Some(name.replace("%2E", ".").replace("%2F", "/").replace("%25", "%"))
 }
 
 /// Bucket and key of the URL of an object: the host names the bucket, or the path does.
@@ -171,7 +245,7 @@ mod tests {
         let cloud =
             Cloud::open(directory.path(), Ambient::system(), crate::local::Options::default())
                 .unwrap();
-        for key in ["a/b.json", "a/../c%2F", "d"] {
+        for key in ["a/b.json", "a/../c%2F", "d", "."] {
             cloud.put_object("bucket", key, key.as_bytes()).unwrap();
             assert_eq!(cloud.get_object("bucket", key).unwrap().unwrap(), key.as_bytes());
         }

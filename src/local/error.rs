@@ -50,6 +50,12 @@ impl ServiceError {
         Self::new("InvalidAction", 400, message)
     }
 
+    /// Returns the error for an operation that a service of the JSON protocol does not have here.
+    pub(crate) fn unknown_operation(action: &str) -> Self {
+        let message = format!("The embedded CloudFormation has no operation {action}");
+        Self::new("UnknownOperationException", 400, message)
+    }
+
     /// Returns the error for trouble with the state directory.
     pub(crate) fn state(path: &Path, error: impl std::fmt::Display) -> Self {
         let text = format!("state directory: `{}`: {error}", path.display());

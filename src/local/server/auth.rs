@@ -66,7 +66,11 @@ impl Caller {
         };
         let credential = match header("authorization") {
             Some(text) => text.split_once("Credential=")?.1.split([',', ' ']).next()?.to_owned(),
-            None => parameter("X-Amz-Credential")?,
+            None => match parameter("X-Amz-Credential") {
+                Some(credential) => credential,
+                // The old form of presigned URLs, which the SDK for Python still makes.
+                None => format!("{}/date/us-east-1/s3/aws4_request", parameter("AWSAccessKeyId")?),
+            },
         };
         // The scope is the end: a key could contain slashes.
         let mut parts = credential.rsplitn(5, '/');
@@ -130,6 +134,11 @@ mod tests {
         let query = "X-Amz-Credential=111111111111%2F20261121%2Fus-east-1%2Fs3%2Faws4_request";
         let caller = Caller::read(&HeaderMap::new(), query, "999999999999").unwrap();
         assert_eq!(caller.service, "s3");
+        let old = Caller::read(&HeaderMap::new(), "AWSAccessKeyId=111111111111", "9").unwrap();
+        assert_eq!(
+            (old.service.as_str(), old.environment.account.as_str()),
+            ("s3", "111111111111")
+        );
         assert_eq!(Caller::read(&HeaderMap::new(), "x=y", "999999999999"), None);
         assert_eq!(Caller::read(&HeaderMap::new(), "X-Amz-Credential=a/b", "9"), None);
     }

@@ -4,14 +4,20 @@ use super::auth::Caller;
 use super::form::Form;
 use super::http::Call;
 use super::log::RequestRecord;
-use super::protocol::{Protocol, Reply};
-use super::{Server, cloudformation, sts};
+use super::protocol::{Protocol, Reply, json_reply};
+use super::{Server, cloud_control, cloudformation, ecr, s3, ssm, sts};
 use crate::local::error::{Answer, ServiceError};
+use crate::local::record::Json;
+use crate::local::state::Region;
 
 /// The services that are here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Service {
     CloudFormation,
+    CloudControl,
+    Ecr,
+    S3,
+    Ssm,
     Sts,
 }
 
@@ -20,6 +26,10 @@ impl Service {
     fn of(name: &str) -> Option<Self> {
         Some(match name {
             "cloudformation" => Self::CloudFormation,
+            "cloudcontrolapi" => Self::CloudControl,
+            "ecr" => Self::Ecr,
+            "s3" => Self::S3,
+            "ssm" => Self::Ssm,
             "sts" => Self::Sts,
             _ => return None,
         })
@@ -29,6 +39,9 @@ impl Service {
     pub(super) fn protocol(self) -> Protocol {
         match self {
             Self::CloudFormation => cloudformation::PROTOCOL,
+            Self::CloudControl => Protocol::Json { version: "1.0" },
+            Self::Ecr | Self::Ssm => Protocol::Json { version: "1.1" },
+            Self::S3 => Protocol::Rest,
             Self::Sts => sts::PROTOCOL,
         }
     }
@@ -90,25 +103,40 @@ pub(super) fn route(server: &Server, call: &Call, caller: Option<Caller>) -> Res
             let target = call.header("x-amz-target").unwrap_or_default();
             target.rsplit('.').next().unwrap_or_default().to_owned()
         }
-        Protocol::Rest => String::new(),
+        Protocol::Rest => s3::action(call).to_owned(),
     };
     Ok(Routed { service, caller, action, form })
 }
 
 /// Carries a request out and writes the answer.
 pub(super) fn answer(server: &Server, call: &Call, routed: &Routed, request_id: &str) -> Reply {
-    let _ = call;
-    carry_out(server, routed, request_id)
+    carry_out(server, call, routed, request_id)
         .unwrap_or_else(|error| routed.service.protocol().refuse(&error, request_id))
 }
 
-fn carry_out(server: &Server, routed: &Routed, request_id: &str) -> Answer<Reply> {
+fn carry_out(server: &Server, call: &Call, routed: &Routed, request_id: &str) -> Answer<Reply> {
     let Routed { caller, action, form, .. } = routed;
+    let region = server.region(&caller.environment)?;
+    let json = |operation: fn(&Region<'_>, &str, &Json) -> Answer<Json>| -> Answer<Reply> {
+        let body = operation(&region, action, &json_body(call)?)?;
+        let version = routed.service.protocol().json_version();
+        Ok(json_reply(version, 200, &body).with("x-amzn-requestid", request_id))
+    };
     match routed.service {
-        Service::CloudFormation => {
-            let region = server.region(&caller.environment)?;
-            cloudformation::answer(&region, action, form, request_id)
-        }
+        Service::CloudFormation => cloudformation::answer(&region, action, form, request_id),
+        Service::CloudControl => json(cloud_control::answer),
+        Service::Ecr => json(ecr::answer),
+        Service::Ssm => json(ssm::answer),
         Service::Sts => sts::answer(&server.cloud.ambient, caller, action, form, request_id),
+        Service::S3 => s3::answer(&server.cloud, &caller.environment.region, action, call)
+            .map(|reply| reply.with("x-amz-request-id", request_id)),
     }
+}
+
+fn json_body(call: &Call) -> Answer<Json> {
+    if call.body.is_empty() {
+        return Ok(Json::Object(serde_json::Map::new()));
+    }
+    let refused = |error| ServiceError::new("SerializationException", 400, format!("{error}"));
+    serde_json::from_slice(&call.body).map_err(refused)
 }

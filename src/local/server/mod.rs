@@ -9,15 +9,19 @@
 //! service and its operation; each service is a module of its own.
 
 mod auth;
+mod cloud_control;
 mod cloudformation;
 mod control;
 mod dispatch;
+mod ecr;
 mod fault_text;
 mod form;
 mod http;
 mod listen;
 mod log;
 mod protocol;
+mod s3;
+mod ssm;
 mod sts;
 mod wire_faults;
 mod xml;

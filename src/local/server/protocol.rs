@@ -50,6 +50,14 @@ pub(super) enum Protocol {
 }
 
 impl Protocol {
+    /// Returns the version of JSON that the service speaks, if it does.
+    pub(super) fn json_version(self) -> &'static str {
+        match self {
+            Self::Json { version } => version,
+            Self::Query { .. } | Self::Rest => "1.0",
+        }
+    }
+
     /// Writes an error.
     pub(super) fn refuse(self, error: &ServiceError, request_id: &str) -> Reply {
         let ServiceError { code, message, http_status } = error;
@@ -101,7 +109,7 @@ pub(super) fn query_reply(
     let mut xml = Xml::default();
     xml.with(&format!("{action}Response"), &format!("xmlns=\"{namespace}\""), |xml| {
         if let Some(result) = result {
-            xml.inside(&format!("{action}Result"), |xml| xml.append(result));
+            xml.inside(&format!("{action}Result"), |xml| xml.append(&result));
         }
         xml.inside("ResponseMetadata", |xml| xml.text("RequestId", request_id));
     });

@@ -35,6 +35,11 @@ impl Xml {
         self.inside(name, |xml| xml.escaped(text));
     }
 
+    /// Writes an element with attributes and a text.
+    pub(super) fn with_text(&mut self, name: &str, attributes: &str, text: &str) {
+        self.with(name, attributes, |xml| xml.escaped(text));
+    }
+
     /// Writes an element with a text if there is one.
     pub(super) fn some(&mut self, name: &str, text: Option<&str>) {
         if let Some(text) = text {
@@ -67,7 +72,7 @@ impl Xml {
     }
 
     /// Writes elements that are written already.
-    pub(super) fn append(&mut self, other: Self) {
+    pub(super) fn append(&mut self, other: &Self) {
         self.0.push_str(&other.0);
     }
 

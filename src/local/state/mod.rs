@@ -20,7 +20,7 @@ use super::error::{Answer, ServiceError};
 use super::{advance, faults};
 use crate::model::Environment;
 pub(crate) use name::file_name;
-pub(crate) use tx::Tx;
+pub(crate) use tx::{Tx, entries};
 
 /// How long operations take, in milliseconds. All but one are zero by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
