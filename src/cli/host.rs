@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, Write as _};
 
 use crate::event::{Event, Host, Question, Unanswered};
-use crate::report::plain;
+use crate::report::{self, plain};
 
 /// How often the line of progress moves.
 const TICK: Duration = Duration::from_millis(120);
@@ -25,6 +25,8 @@ pub(super) struct TerminalHost {
     bar: Mutex<Option<ProgressBar>>,
     /// Whether progress is drawn.
     live: bool,
+    /// Whether what happens goes to the standard output, a line of JSON for each event.
+    json: bool,
 }
 
 impl TerminalHost {
@@ -37,7 +39,13 @@ impl TerminalHost {
             interactive: terminal && io::stdin().is_terminal() && !ci,
             bar: Mutex::new(None),
             live: terminal && !quiet && !ci,
+            json: false,
         }
+    }
+
+    /// Returns the host that tells a program what happens.
+    pub(super) fn for_programs(self) -> Self {
+        Self { json: true, live: false, interactive: false, ..self }
     }
 
     /// Takes the line of progress away.
@@ -85,14 +93,17 @@ impl TerminalHost {
 
 impl Host for TerminalHost {
     fn tell(&self, event: &Event) {
-        match event {
-            Event::Synthesizing { .. } => {}
-            Event::Reading { environment, done, of } => {
-                self.progress(*done, *of, format!("reading {environment}"));
+        if let Event::Reading { environment, done, of } = event {
+            self.progress(*done, *of, format!("reading {environment}"));
+        }
+        if self.json {
+            if let Some(line) = report::event_json(event) {
+                let mut out = AutoStream::new(io::stdout(), self.choice).lock();
+                // A reader that went away does not stop what was begun.
+                writeln!(out, "{line}").ok();
             }
-            Event::Waiting { environment, stack, status } => {
-                self.line(&format!("{environment}: waiting for stack {stack} ({status})"));
-            }
+        } else if let Some(line) = report::event_line(event) {
+            self.line(&line);
         }
     }
 

@@ -164,9 +164,19 @@ pub fn json(environments: &[Comparison], plans: &[Plan], style: Style) -> String
     escaped(&text) + "\n"
 }
 
+/// Renders the same as one line, the first of those that tell a program what happens: the member
+/// `event` is `found`.
+pub fn found_line(environments: &[Comparison], plans: &[Plan], style: Style) -> String {
+    let text = json(environments, plans, style);
+    // What was written as JSON a moment ago is JSON.
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    document["event"] = "found".into();
+    escaped(&document.to_string())
+}
+
 /// Escapes what JSON lets through but a terminal would obey. Outside of strings there is nothing
 /// but ASCII, and inside of them the writer has escaped what is below the blank.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if c != '\n' && text::is_hostile(c) {

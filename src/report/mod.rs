@@ -8,6 +8,7 @@
 
 mod ambiguity;
 mod deployment;
+mod events;
 mod explain;
 mod json;
 mod local;
@@ -17,7 +18,8 @@ mod plan;
 mod table;
 mod text;
 
-pub use json::json;
+pub use events::{event_json, event_line};
+pub use json::{found_line, json};
 pub use local::{local_stack, local_stacks, local_stacks_json};
 pub use markdown::markdown;
 pub use plan::{finding, plans};

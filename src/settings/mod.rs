@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use account::{
-    Account, Place, DEFAULT_CONCURRENCY, DEFAULT_LOCAL, DEFAULT_TOOLKIT_STACK, local as local_directory,
+    Account, DEFAULT_CONCURRENCY, DEFAULT_LOCAL, DEFAULT_TOOLKIT_STACK, Place,
+    local as local_directory,
 };
 pub use decisions::{DecisionError, Named, Pair, Scope, Skip};
 pub use overrides::OverrideError;
