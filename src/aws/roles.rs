@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::model::Environment;
@@ -17,7 +18,8 @@ pub enum Purpose {
 
 /// The roles that a stack names. ARNs may hold the placeholders `${AWS::Partition}`,
 /// `${AWS::AccountId}` and `${AWS::Region}`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Roles {
     /// The role to look things up with.
     pub lookup: Option<Role>,
@@ -26,7 +28,8 @@ pub struct Roles {
 }
 
 /// A role and what STS has to be told to get it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Role {
     /// Its ARN.
     pub arn: String,
@@ -37,7 +40,8 @@ pub struct Role {
 }
 
 /// Further parameters of `AssumeRole` (`assumeRoleAdditionalOptions` of the cloud assembly).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct RoleOptions {
     /// Session tags. They are passed on to roles that are assumed from this one (as the CDK does).
     pub tags: Vec<(String, String)>,

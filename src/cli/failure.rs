@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
+use crate::event::Unanswered;
 use crate::settings::SettingsError;
 use crate::toolkit;
 use crate::toolkit::local::LocalError;
@@ -11,6 +12,8 @@ use crate::toolkit::local::LocalError;
 /// The exit code of wrong usage, the same that clap gives.
 pub(super) const USAGE: u8 = 2;
 const FAILED: u8 = 1;
+/// The exit code of a shell for what Ctrl-C has ended.
+pub(super) const INTERRUPTED: u8 = 130;
 
 /// Why a command fails.
 #[derive(Debug)]
@@ -21,6 +24,10 @@ pub(super) enum Failure {
     Toolkit(toolkit::Error),
     /// The system gives us no threads or sockets.
     Runtime(io::Error),
+    /// The plan has findings that forbid it; they are shown with it.
+    PlanRefused,
+    /// Nobody is there to answer.
+    Unanswered(Unanswered),
     /// Nobody reads the answer any more.
     Reader,
     /// The answer cannot be written.
@@ -32,6 +39,11 @@ impl Failure {
         ExitCode::from(match self {
             Self::Settings(error) if error.is_usage() => USAGE,
             Self::Toolkit(toolkit::Error::Local(LocalError::Fault(_))) => USAGE,
+            Self::Unanswered(_) => USAGE,
+            Self::Toolkit(toolkit::Error::Run { source, .. }) if source.is_cancelled() => {
+                INTERRUPTED
+            }
+            Self::PlanRefused => FAILED,
             Self::Settings(_) | Self::Toolkit(_) | Self::Output(_) | Self::Runtime(_) => FAILED,
             Self::Reader => 0,
         })
@@ -41,6 +53,12 @@ impl Failure {
         match self {
             Self::Settings(error) => error.hint(),
             Self::Toolkit(error) => error.hint(),
+            Self::Unanswered(error) => {
+                Some(format!("nothing was changed; `{}` goes on without a question", error.flag))
+            }
+            Self::PlanRefused => {
+                Some("nothing was changed; the findings above say what to do".to_owned())
+            }
             Self::Reader | Self::Output(_) | Self::Runtime(_) => None,
         }
     }
@@ -51,9 +69,13 @@ impl Failure {
             Self::Settings(error) => Some(error),
             Self::Toolkit(error) => Some(error),
             Self::Output(error) | Self::Runtime(error) => Some(error),
-            Self::Reader => None,
+            Self::Unanswered(error) => Some(error),
+            Self::Reader | Self::PlanRefused => None,
         };
         let mut chain = Vec::new();
+        if matches!(self, Self::PlanRefused) {
+            chain.push("the plan cannot be carried out".to_owned());
+        }
         if matches!(self, Self::Output(_)) {
             chain.push("cannot write the answer".to_owned());
         }
@@ -77,6 +99,12 @@ impl From<SettingsError> for Failure {
 impl From<toolkit::Error> for Failure {
     fn from(error: toolkit::Error) -> Self {
         Self::Toolkit(error)
+    }
+}
+
+impl From<Unanswered> for Failure {
+    fn from(error: Unanswered) -> Self {
+        Self::Unanswered(error)
     }
 }
 

@@ -8,8 +8,10 @@ mod failure;
 mod host;
 mod local;
 mod refactor;
+mod runs;
 mod shared;
 mod terminal;
+mod work;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -17,20 +19,20 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
-use crate::toolkit;
 use failure::Failure;
 use terminal::Terminal;
 
-/// Find the resources of an AWS CDK app that merely moved
+/// Move the resources of an AWS CDK app that merely moved, in place of replacing them
 #[derive(Debug, Parser)]
 #[command(name = "cdkr", version, propagate_version = true, disable_help_subcommand = true)]
 #[command(after_help = "\
 Exit codes:
-  0  done, or nothing to do
-  1  failed
-  2  wrong usage
-  3  refactor --check: some resources cannot be told apart
-  4  refactor --check: some resources moved")]
+  0    done, or nothing to do
+  1    failed
+  2    wrong usage, or nobody there to answer a question
+  3    some resources cannot be told apart: nothing was changed
+  4    refactor --dry-run --check: some resources moved
+  130  interrupted")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -39,6 +41,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Refactor(Box<refactor::RefactorArgs>),
+    Resume(runs::ResumeArgs),
+    Revert(runs::RevertArgs),
     Local(local::LocalCommand),
     Completions(completions::CompletionsArgs),
 }
@@ -75,6 +79,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             let mut terminal = Terminal::new(arguments.no_color);
             (refactor::run(&arguments, &mut terminal), terminal)
         }
+        Command::Resume(arguments) => {
+            let mut terminal = Terminal::new(arguments.no_color());
+            (runs::resume(&arguments, &mut terminal), terminal)
+        }
+        Command::Revert(arguments) => {
+            let mut terminal = Terminal::new(arguments.no_color());
+            (runs::revert(&arguments, &mut terminal), terminal)
+        }
         Command::Local(arguments) => {
             let mut terminal = Terminal::new(false);
             (local::run(&arguments, &mut terminal), terminal)
@@ -93,13 +105,6 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             failure.exit_code()
         }
     }
-}
-
-/// Carries out what waits for the network.
-fn block_on<T>(work: impl Future<Output = Result<T, toolkit::Error>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(Failure::Runtime)?;
-    Ok(runtime.block_on(work)?)
 }
 
 /// Shows help where it was asked for, or what is wrong with the arguments.

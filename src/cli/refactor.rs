@@ -4,41 +4,83 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Exit;
 use super::failure::Failure;
+use super::host::TerminalHost;
 use super::shared::{AccountArgs, AppArgs};
 use super::terminal::Terminal;
+use super::work::{Cancelling, block_on};
+use super::Exit;
+use crate::event::{Host as _, Question};
 use crate::report::{self, Style};
-use crate::settings::{Settings, SettingsError, Surroundings, Typed};
+use crate::settings::{Place, Settings, Surroundings, Typed};
 use crate::toolkit::{self, Outcome, Prepared};
 
-/// Show the resources that moved since the app was deployed
+/// Move the resources that moved since the app was deployed
 ///
-/// Compares what is deployed with the app as it is now, and tells which resources are the same
-/// under another logical ID or in another stack. Changes nothing.
+/// Compares what is deployed with the app as it is now, finds the resources that are the same
+/// under another logical ID or in another stack, and moves them with CloudFormation's stack
+/// refactoring, so that the next deployment does not replace them. With `--dry-run` it changes
+/// nothing.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct RefactorArgs {
-    /// Stacks to report, as patterns (`Stage/*`, `**`); without any, all of them
+    /// Stacks to report and to refactor, as patterns (`Stage/*`, `**`); without any, all of them
     ///
     /// Environments are compared as a whole nevertheless, since a resource may have come from
     /// any stack.
     stacks: Vec<String>,
 
-    /// Only show what would be done; this version does nothing else
+    /// Only show what would be done
     #[arg(long)]
     dry_run: bool,
+
+    /// Do not ask
+    #[arg(short, long, visible_alias = "force")]
+    yes: bool,
 
     #[command(flatten)]
     app: AppArgs,
 
     /// Take what is deployed from a cloud assembly, in place of the account
-    #[arg(long, value_name = "DIRECTORY", conflicts_with_all = ["local", "profile", "additional_stacks", "wait"])]
+    #[arg(long, value_name = "DIRECTORY", requires = "dry_run", conflicts_with_all = ["local", "profile", "additional_stacks", "wait"])]
     against: Option<PathBuf>,
 
     #[command(flatten)]
     account: AccountArgs,
+
+    /// Save the plan to a file, and carry out nothing
+    #[arg(long, value_name = "FILE", help_heading = "Plan", conflicts_with = "against")]
+    plan: Option<PathBuf>,
+
+    /// Carry out exactly the plan of this file
+    ///
+    /// The app is not looked at. If a stack was changed since the plan was made, nothing is done.
+    #[arg(long, value_name = "FILE", help_heading = "Plan", conflicts_with_all = ["plan", "app", "against", "stacks", "map", "override_file", "skip_file", "additional_stacks"])]
+    plan_file: Option<PathBuf>,
+
+    /// Write the templates that would be sent to this directory, for review
+    #[arg(long, value_name = "DIRECTORY", help_heading = "Plan", conflicts_with = "against")]
+    show_templates: Option<PathBuf>,
+
+    /// Say that CloudFormation can move resources of this type
+    #[arg(long, value_name = "TYPE", help_heading = "Plan")]
+    assume_refactorable: Vec<String>,
+
+    /// Say that CloudFormation cannot move resources of this type
+    #[arg(long, value_name = "TYPE", help_heading = "Plan")]
+    assume_fixed: Vec<String>,
+
+    /// Move back what a file of decisions says: from the second place to the first
+    ///
+    /// The file has the form of `--override-file`, with account and region. `cdkr revert` undoes a
+    /// run of this project and needs no file.
+    #[arg(long, value_name = "FILE", help_heading = "Plan", conflicts_with_all = ["plan_file", "app", "against", "stacks", "map", "override_file", "skip_file"])]
+    revert: Option<PathBuf>,
+
+    /// Move what is certain in spite of resources that cannot be told apart
+    #[arg(long, help_heading = "Decisions")]
+    ignore_ambiguous_refactoring: bool,
 
     /// Say that a deployed resource is now another one
     ///
@@ -104,8 +146,14 @@ pub(super) struct RefactorArgs {
 
 const AFTER_HELP: &str = "\
 Examples:
-  What moved since the app of cdk.json was deployed:
+  What moved since the app of cdk.json was deployed, and then move it:
     cdkr refactor --dry-run
+    cdkr refactor
+  The same in a pipeline, where nobody can answer:
+    cdkr refactor --yes --ci
+  Have the plan reviewed, then carry out exactly that:
+    cdkr refactor --plan plan.json --show-templates templates
+    cdkr refactor --plan-file plan.json --yes
   What moved since the assembly in release/ was deployed, without an account:
     cdkr refactor --dry-run --app cdk.out --against release
   The same, with the app of cdk.json synthesized first, for two stacks:
@@ -116,11 +164,12 @@ Examples:
     cdkr refactor --dry-run --against release --map Web.Queue1A2B3C4D:Web.Jobs5E6F7A8B
 
 Exit codes:
-  0  shown, whatever was found
-  1  failed
-  2  wrong usage
-  3  with --check: some resources cannot be told apart
-  4  with --check: some resources moved";
+  0    done, or nothing to do; with --dry-run whatever was found
+  1    failed; the message says what was changed
+  2    wrong usage, or nobody there to answer a question
+  3    some resources cannot be told apart: nothing was changed (with --dry-run only if --check)
+  4    with --dry-run --check: some resources moved
+  130  interrupted";
 
 /// The form of the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -136,28 +185,106 @@ enum Form {
 
 pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
     terminal.quiet = arguments.quiet;
-    terminal.together = arguments.ci && arguments.output == Form::Table;
-    if !arguments.dry_run {
-        return Err(SettingsError::OnlyDryRun.into());
-    }
-    let settings = Settings::resolve(&arguments.typed(), &Surroundings::of_process())?;
     terminal.ci = arguments.ci;
+    terminal.together = arguments.ci && arguments.output == Form::Table;
+    let surroundings = Surroundings::of_process();
+    let typed = arguments.typed();
     let host = terminal.host();
-    let prepared = super::block_on(toolkit::prepare(&settings, &host));
-    host.clear();
+    let host = if arguments.output == Form::Json { host.for_programs() } else { host };
+    if let Some(file) = &arguments.plan_file {
+        let place = Place::resolve(&typed, &surroundings)?;
+        let prepared = toolkit::prepare_file(&place, file);
+        return arguments.carry_out(&place, None, block_on(prepared)?, &host, terminal);
+    }
+    if let Some(file) = &arguments.revert {
+        let place = Place::resolve(&typed, &surroundings)?;
+        let prepared = toolkit::prepare_reversal(&place, file, &host);
+        let prepared = block_on(prepared)?;
+        return arguments.carry_out(&place, None, prepared, &host, terminal);
+    }
+    let settings = Settings::resolve(&typed, &surroundings)?;
+    let quiet_host = terminal.host();
+    let prepared = block_on(toolkit::prepare(&settings, &quiet_host));
+    quiet_host.clear();
     let prepared = prepared?;
-    let outcome = &prepared.outcome;
-    for warning in &outcome.warnings {
+    for warning in &prepared.outcome.warnings {
         terminal.warning(warning);
     }
-    for note in &outcome.notes {
+    for note in &prepared.outcome.notes {
         terminal.note(note);
     }
-    terminal.answer(&arguments.render(&prepared))?;
-    Ok(if arguments.check { verdict(outcome) } else { Exit::Done })
+    let place = settings.place();
+    if let Some(directory) = &arguments.show_templates {
+        let written = toolkit::write_templates(&prepared.plans(), directory)?;
+        terminal.note(&format!("{written} templates are in {}", directory.display()));
+    }
+    if let Some(file) = &arguments.plan {
+        toolkit::save_plan(&prepared, file)?;
+        terminal.note(&format!("the plan is in {}", file.display()));
+    }
+    if arguments.dry_run || arguments.plan.is_some() {
+        terminal.answer(&arguments.render(&prepared))?;
+        let check = arguments.check;
+        return Ok(if check { verdict(&prepared.outcome) } else { Exit::Done });
+    }
+    arguments.carry_out(&place, Some(&settings), prepared, &host, terminal)
 }
 
 impl RefactorArgs {
+    /// Shows what was prepared, asks, and carries it out.
+    fn carry_out(
+        &self,
+        place: &Place,
+        settings: Option<&Settings>,
+        prepared: Prepared,
+        host: &TerminalHost,
+        terminal: &mut Terminal,
+    ) -> Result<Exit, Failure> {
+        let shown = match self.output {
+            Form::Json => {
+                let found = &prepared.outcome.environments;
+                report::found_line(found, &prepared.plans(), self.style()) + "\n"
+            }
+            Form::Table | Form::Markdown => self.render(&prepared),
+        };
+        terminal.answer(&shown)?;
+        let ignored = settings.is_some_and(|one| one.ignore_ambiguous_refactoring.value);
+        if prepared.outcome.ambiguities() > 0 && !ignored {
+            terminal.note(
+                "nothing was changed: decide what cannot be told apart, or move the rest with \
+                 --ignore-ambiguous-refactoring",
+            );
+            return Ok(Exit::Ambiguous);
+        }
+        if prepared.refusals().next().is_some() {
+            return Err(Failure::PlanRefused);
+        }
+        if !prepared.has_steps() {
+            return Ok(Exit::Done);
+        }
+        if !self.yes && !confirmed(host)? {
+            terminal.note("nothing was changed");
+            return Ok(Exit::Done);
+        }
+        let cancel = Cancelling::start();
+        let work = toolkit::carry_out(place, settings, prepared, host, cancel.receiver());
+        let carried = cancel.block_on(work);
+        host.clear();
+        for one in carried? {
+            let moves = one.moves();
+            let done = report::carried(&one.environment, moves, one.done.journal.as_deref());
+            match self.output {
+                Form::Json => terminal.answer(&(report::carried_json(&one.environment, moves, one.done.journal.as_deref()) + "\n"))?,
+                Form::Table | Form::Markdown => terminal.answer(&done)?,
+            }
+        }
+        Ok(Exit::Done)
+    }
+
+    fn style(&self) -> Style {
+        Style { paths: self.paths, explain: self.explain, verbose: self.verbose }
+    }
+
     fn typed(&self) -> Typed {
         Typed {
             against: self.against.clone(),
@@ -165,6 +292,9 @@ impl RefactorArgs {
             map: self.map.clone(),
             override_file: self.override_file.clone(),
             skip_file: self.skip_file.clone(),
+            assume_refactorable: self.assume_refactorable.clone(),
+            assume_fixed: self.assume_fixed.clone(),
+            ignore_ambiguous_refactoring: self.ignore_ambiguous_refactoring,
             strict: self.strict,
             explain: self.explain,
             ..self.account.fill(self.app.typed())
@@ -172,7 +302,7 @@ impl RefactorArgs {
     }
 
     fn render(&self, prepared: &Prepared) -> String {
-        let style = Style { paths: self.paths, explain: self.explain, verbose: self.verbose };
+        let style = self.style();
         let (found, plans) = (&prepared.outcome.environments, prepared.plans());
         match self.output {
             Form::Table => {
@@ -183,6 +313,17 @@ impl RefactorArgs {
             Form::Markdown => report::markdown(found, &plans, style),
         }
     }
+}
+
+/// Asks whether to go on.
+fn confirmed(host: &TerminalHost) -> Result<bool, Failure> {
+    let question = Question {
+        text: "Move these resources?".to_owned(),
+        choices: vec!["Yes, move them".to_owned(), "No, change nothing".to_owned()],
+        default: 1,
+        flag: "--yes".to_owned(),
+    };
+    Ok(host.ask(&question)? == 0)
 }
 
 fn verdict(outcome: &Outcome) -> Exit {

@@ -1,6 +1,7 @@
 //! Arguments that several commands have.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -74,6 +75,14 @@ pub(super) struct AccountArgs {
     /// Wait for stacks that are being changed
     #[arg(long)]
     wait: bool,
+
+    /// The pause between two looks at something that goes on, in seconds [default: 3]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]
+    poll_interval: Option<Duration>,
+
+    /// How long anything that goes on is waited for, in minutes [default: 60]
+    #[arg(long, value_name = "MINUTES", value_parser = minutes, hide_short_help = true)]
+    wait_limit: Option<Duration>,
 }
 
 impl AppArgs {
@@ -104,7 +113,25 @@ impl AccountArgs {
             additional_stacks: self.additional_stacks.clone(),
             concurrency: self.concurrency,
             wait: self.wait,
+            poll_interval: self.poll_interval,
+            wait_limit: self.wait_limit,
             ..typed
         }
     }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    if !(0.01..=3600.0).contains(&number) {
+        return Err("it has to be between 0.01 and 3600".to_owned());
+    }
+    Ok(Duration::from_secs_f64(number))
+}
+
+fn minutes(text: &str) -> Result<Duration, String> {
+    let number: u32 = text.parse().map_err(|_| "it is not a whole number".to_owned())?;
+    if number == 0 {
+        return Err("it has to be at least 1".to_owned());
+    }
+    Ok(Duration::from_secs(u64::from(number) * 60))
 }

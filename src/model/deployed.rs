@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Environment, ResourceType, Stack, StackName, Text};
 
 /// Everything that was read of one environment.
@@ -64,7 +66,8 @@ pub struct Export {
 }
 
 /// Options of a stack that stay with it (`DescribeStacks`).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct StackOptions {
     /// Acknowledged capabilities.
     pub capabilities: Vec<Text>,

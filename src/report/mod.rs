@@ -22,9 +22,9 @@ pub use events::{event_json, event_line};
 pub use json::{found_line, json};
 pub use local::{local_stack, local_stacks, local_stacks_json};
 pub use markdown::markdown;
-pub use plan::{finding, plans};
+pub use plan::{carried, carried_json, finding, plans};
 pub use table::table;
-pub use text::plain;
+pub use text::{count, plain};
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,10 @@
 //! What a plan does, for people.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use super::text::{count, paint, plain};
+use crate::model::Environment;
 use crate::plan::{Action, Batch, Change, Finding, Plan, Purpose, Severity, Staying};
 
 /// Renders a plan for a terminal: its steps, what stays, and what has to be known. Nothing if
@@ -129,4 +131,28 @@ pub fn finding(finding: &Finding) -> String {
         let _ = write!(text, "\n  {}", plain(&finding.remedy));
     }
     text
+}
+
+/// Says what was carried out in an environment.
+pub fn carried(environment: &Environment, moves: usize, journal: Option<&Path>) -> String {
+    let (resources, verb) = (count(moves, "resource"), if moves == 1 { "was" } else { "were" });
+    let mut text = format!("{environment}: {resources} {verb} moved.");
+    if let Some(journal) = journal {
+        let shown = journal.display().to_string();
+        // Writing to a string cannot fail.
+        let _ = write!(text, " `cdkr revert` undoes it; the journal is {}", plain(&shown));
+    }
+    text + "\n"
+}
+
+/// Says the same to a program, in one line: the member `event` is `done`.
+pub fn carried_json(environment: &Environment, moves: usize, journal: Option<&Path>) -> String {
+    let line = serde_json::json!({
+        "event": "done",
+        "account": environment.account.as_str(),
+        "region": environment.region.as_str(),
+        "moves": moves,
+        "journal": journal.map(|journal| journal.display().to_string()),
+    });
+    super::json::escaped(&line.to_string())
 }

@@ -103,7 +103,7 @@ pub(super) fn properties<'a>(
 }
 
 /// `1 resource`, `2 resources`.
-pub(super) fn count(number: usize, singular: &str) -> String {
+pub fn count(number: usize, singular: &str) -> String {
     if number == 1 { format!("1 {singular}") } else { format!("{number} {singular}s") }
 }
 

@@ -21,7 +21,7 @@ pub use account::{
     local as local_directory,
 };
 pub use decisions::{DecisionError, Named, Pair, Scope, Skip};
-pub use overrides::OverrideError;
+pub use overrides::{OverrideError, read as mapping_file};
 
 use project::Project;
 
@@ -208,9 +208,6 @@ pub enum SettingsError {
     /// No app anywhere.
     #[error("no app: neither `--app` nor the key `app` of cdk.json says where it is")]
     NoApp,
-    /// A mode that this version does not have.
-    #[error("this version only shows moves: `refactor` needs `--dry-run`")]
-    OnlyDryRun,
     /// `--concurrency 0`.
     #[error("`--concurrency 0`: at least one request has to run at a time")]
     NoConcurrency,
@@ -251,7 +248,6 @@ impl SettingsError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::NoApp
-            | Self::OnlyDryRun
             | Self::NoConcurrency
             | Self::ContextForm(_)
             | Self::ContextReserved(_) => true,
@@ -266,7 +262,6 @@ impl SettingsError {
             Self::NoApp => "pass a directory or a command: `--app cdk.out`, `--app \"node \
                             bin/app.js\"`"
                 .to_owned(),
-            Self::OnlyDryRun => "nothing is changed in an account yet".to_owned(),
             Self::Decision(error) => return error.hint(),
             Self::Override(_) => overrides::SHAPE.to_owned(),
             _ => return None,
@@ -275,6 +270,11 @@ impl SettingsError {
 }
 
 impl Settings {
+    /// Returns the account and the project.
+    pub fn place(&self) -> Place {
+        Place { account: self.account.clone(), project: self.project.clone() }
+    }
+
     /// Resolves what was typed with the environment and the files: flags win over environment
     /// variables, these over `cdk.json`, that over `~/.cdk.json`.
     ///

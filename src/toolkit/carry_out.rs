@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::Error;
-use super::planning::{Planned, Prepared, RECORDS, Refusals, prepare_without};
+use super::planning::{Prepared, RECORDS, Refusals, prepare_without};
 use crate::aws::Roles;
 use crate::event::{Event, Host};
 use crate::model::{Environment, StackOptions};
-use crate::plan::{Plan, Refused};
+use crate::plan::{Action, Plan, Refused};
 use crate::run::{Done, Problem, Reason, RunError, RunOptions, RunState, Runner, runs};
-use crate::settings::{Account, Settings};
+use crate::settings::{Account, Place, Settings};
 
 /// The directory of journals, in that of our records.
 const RUNS: &str = "runs";
@@ -37,40 +37,110 @@ pub struct Carried {
 }
 
 /// Carries out what was prepared, one environment after the other. When CloudFormation refuses a
-/// type in a preview, which changes nothing, the plan is made again without it.
+/// type in a preview, which changes nothing, the plan is made again without it, from the settings
+/// if there are any.
 ///
 /// # Errors
 /// When a plan is refused or fails, or an earlier run was interrupted. Environments after the one
 /// that fails are not begun.
 pub async fn carry_out(
-    settings: &Settings,
+    place: &Place,
+    settings: Option<&Settings>,
     mut prepared: Prepared,
     host: &dyn Host,
     cancel: &Cancel,
 ) -> Result<Vec<Carried>, Error> {
-    let directory = journals(&settings.project);
     let mut refusals = Refusals::new();
-    let mut carried = Vec::new();
-    for _ in 0..=REPLANS {
-        refuse_if_interrupted(&directory, &prepared)?;
-        let Some((environment, reason)) =
-            attempt(settings, &prepared, &directory, host, cancel, &mut carried).await?
-        else {
-            return Ok(carried);
+    let mut work = Work { place, host, cancel, directory: journals(&place.project), carried: Vec::new() };
+    for _ in 0..REPLANS {
+        refuse_if_interrupted(&work.directory, &prepared)?;
+        let Some(refused) = work.attempt(&prepared).await? else { break };
+        let (Some(settings), Some((name, words))) = (settings, refused_type(&refused.error)) else {
+            return Err(refused.into());
         };
         host.tell(&Event::Note {
             text: format!(
-                "{environment}: CloudFormation does not move {} ({}). The attempt changed \
-                 nothing; planning again without it",
-                reason.0,
-                reason.1.trim_end_matches('.')
+                "{}: CloudFormation does not move {name} ({}). The attempt changed nothing; \
+                 planning again without it",
+                refused.environment,
+                words.trim_end_matches('.')
             ),
         });
-        let words = refusals.entry(environment).or_default();
-        words.insert(Refused::Type(reason.0.as_str().into()), reason.1);
+        let known = refusals.entry(refused.environment.clone()).or_default();
+        if known.insert(Refused::Type(name.as_str().into()), words).is_some() {
+            return Err(refused.into());
+        }
         prepared = Box::pin(prepare_without(settings, &refusals, host)).await?;
     }
-    Ok(carried)
+    Ok(work.carried)
+}
+
+/// What goes on.
+struct Work<'a> {
+    place: &'a Place,
+    host: &'a dyn Host,
+    cancel: &'a Cancel,
+    /// Where journals are kept.
+    directory: PathBuf,
+    carried: Vec<Carried>,
+}
+
+/// A run that CloudFormation has refused.
+struct Failed {
+    environment: Environment,
+    error: RunError,
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        let Failed { environment, error } = failed;
+        Self::Run { environment, source: Box::new(error) }
+    }
+}
+
+impl Work<'_> {
+    /// Carries out the plans of environments that are not done yet. Returns the first that
+    /// CloudFormation refuses for a type in it.
+    async fn attempt(&mut self, prepared: &Prepared) -> Result<Option<Failed>, Error> {
+        let Some(connection) = &prepared.connection else { return Ok(None) };
+        for planned in &prepared.plans {
+            let environment = planned.plan.environment();
+            let is_done = self.carried.iter().any(|other| other.environment == environment);
+            if is_done || planned.plan.steps.is_empty() {
+                continue;
+            }
+            let options = RunOptions {
+                new_stacks: planned.new_stacks.clone(),
+                ..options(&self.place.account, &planned.roles, self.cancel)
+            };
+            let runner = Runner::new(&connection.aws, planned.roles.clone(), self.host, options);
+            match Box::pin(runner.run(&planned.plan, &self.directory)).await {
+                Ok(done) => {
+                    let plan = planned.plan.clone();
+                    self.carried.push(Carried { environment, plan, done });
+                }
+                Err(error) => {
+                    let failed = Failed { environment, error };
+                    return match refused_type(&failed.error) {
+                        Some(_) => Ok(Some(failed)),
+                        None => Err(failed.into()),
+                    };
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Carried {
+    /// Returns how many resources were moved.
+    pub fn moves(&self) -> usize {
+        let moves = self.plan.steps.iter().map(|step| match &step.action {
+            Action::Refactor(batch) => batch.moves.len(),
+            Action::Change(_) => 0,
+        });
+        moves.sum()
+    }
 }
 
 /// A type that the service refuses, and its words.

@@ -6,6 +6,10 @@ use crate::compare::CompareError;
 use crate::model::Environment;
 use crate::toolkit::DecisionError;
 use crate::toolkit::local::LocalError;
+use crate::toolkit::{NoRun, PlanFileError, ReversalError};
+use crate::run::{JournalError, RunError};
+use crate::settings::SettingsError;
+use std::path::PathBuf;
 
 /// Why a use case fails.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +47,35 @@ pub enum Error {
     /// A role of the assembly cannot be assumed as it should.
     #[error("a role of the cloud assembly cannot be assumed")]
     Role(#[from] RoleOptionsError),
+    /// A run has stopped.
+    #[error("{environment}")]
+    Run {
+        /// The account and region.
+        environment: Environment,
+        /// What happened, and what was left untouched.
+        source: Box<RunError>,
+    },
+    /// An earlier run was interrupted.
+    #[error("an earlier run was interrupted: `{}`", .journal.display())]
+    Interrupted {
+        /// Its journal.
+        journal: PathBuf,
+    },
+    /// There is no run to continue or to undo.
+    #[error(transparent)]
+    NoRun(#[from] Box<NoRun>),
+    /// A journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A plan cannot be saved or read.
+    #[error(transparent)]
+    PlanFile(#[from] PlanFileError),
+    /// A file of decisions cannot be moved back.
+    #[error(transparent)]
+    Reversal(#[from] ReversalError),
+    /// A file of decisions cannot be read.
+    #[error(transparent)]
+    Settings(#[from] Box<SettingsError>),
     /// A stack that somebody named is nowhere.
     #[error("`--additional-stack-name {0}`: there is no such stack in any environment of the app")]
     NoAdditionalStack(String),
@@ -74,6 +107,11 @@ impl Error {
                 "decisions name the deployed resource first, then the one as it is now: \
                  `Stack.LogicalId`, or the construct path"
             }
+            Self::Run { source, .. } => return Some(source.hint()).filter(|hint| !hint.is_empty()),
+            Self::Interrupted { .. } => {
+                "`cdkr resume` continues it, `cdkr revert` undoes what is done"
+            }
+            Self::NoRun(error) if matches!(**error, NoRun::Several(_)) => "name the one that is meant",
             Self::Local(LocalError::NotThere(_)) => {
                 "`cdkr local seed` deploys an app to it; stacks to report are named before `--local`"
             }
@@ -86,5 +124,11 @@ impl Error {
 impl From<AwsError> for Error {
     fn from(error: AwsError) -> Self {
         Self::Aws(Box::new(error))
+    }
+}
+
+impl From<SettingsError> for Error {
+    fn from(error: SettingsError) -> Self {
+        Self::Settings(Box::new(error))
     }
 }

@@ -5,19 +5,27 @@
 //! nothing.
 
 mod account;
+mod afterwards;
+mod carry_out;
 mod decisions;
 mod detect;
 mod error;
 mod files;
 pub mod local;
+mod plan_file;
 mod planning;
+mod reversal;
 mod selection;
 mod sources;
 mod types;
 
+pub use afterwards::{NoRun, all_runs, interrupted, latest, resume, revert};
+pub use carry_out::{Cancel, Carried, carry_out};
 pub use decisions::DecisionError;
 pub use detect::Outcome;
 pub use error::Error;
+pub use plan_file::{PlanFileError, prepare_file, save_plan, write_templates};
+pub use reversal::{ReversalError, prepare_reversal};
 pub use planning::{Planned, Prepared, prepare};
 
 #[cfg(test)]

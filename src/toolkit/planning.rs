@@ -9,9 +9,10 @@ use super::Error;
 use super::account::{Connection, roles};
 use super::detect::{Detection, Outcome, Sides, detect};
 use super::types;
+use crate::assembly::StackProperties;
 use crate::aws::{Role, Roles};
 use crate::event::Host;
-use crate::model::{Environment, StackName};
+use crate::model::{Environment, StackName, StackOptions};
 use crate::plan::{self, Choices, Finding, Plan, Refused, Severity};
 use crate::settings::Settings;
 
@@ -33,6 +34,8 @@ pub struct Planned {
     /// The steps.
     pub plan: Plan,
     pub(super) roles: Roles,
+    /// What new stacks get besides their templates, by name.
+    pub(super) new_stacks: BTreeMap<String, StackOptions>,
 }
 
 impl Prepared {
@@ -99,7 +102,8 @@ pub(super) async fn prepare_without(
         choices.described = described;
         let mut plan = plan::plan(deployed, &sides.local, comparison, &choices);
         plan.findings.extend(conflict.filter(|_| !plan.steps.is_empty()));
-        Ok::<_, Error>(Some((Planned { plan, roles }, warnings)))
+        let new_stacks = new_stacks(sides);
+        Ok::<_, Error>(Some((Planned { plan, roles, new_stacks }, warnings)))
     });
     let mut plans = Vec::new();
     for one in join_all(planned).await {
@@ -118,6 +122,24 @@ fn choices(settings: &Settings) -> Choices {
         assume_fixed: types(&settings.assume_fixed),
         ..Choices::default()
     }
+}
+
+/// What the app says of stacks that are not deployed, by name.
+fn new_stacks(sides: &Sides) -> BTreeMap<String, StackOptions> {
+    let is_deployed = |name: &StackName| sides.deployed.iter().any(|stack| stack.name == *name);
+    let new = sides.properties.iter().filter(|(name, _)| !is_deployed(name));
+    let options = |properties: &StackProperties| StackOptions {
+        notification_arns: properties
+            .notification_arns
+            .iter()
+            .flatten()
+            .map(|arn| arn.as_str().into())
+            .collect(),
+        role_arn: properties.execution_role_arn.as_deref().map(Into::into),
+        termination_protection: properties.termination_protection.unwrap_or_default(),
+        ..StackOptions::default()
+    };
+    new.map(|(name, properties)| (name.to_string(), options(properties))).collect()
 }
 
 /// Who refactors: the role that all stacks between which something moves name to deploy with. A
