@@ -15,6 +15,7 @@
 //! [`report`] (5) · [`toolkit`] (6) · [`cli`] (7).
 
 pub mod assembly;
+pub mod aws;
 pub mod cli;
 pub mod compare;
 pub mod event;

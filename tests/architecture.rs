@@ -49,7 +49,6 @@ const IMPURE: &[&str] = &[
     "anstream::AutoStream",
     "anstream::stdout",
     "anstream::stderr",
-    "aws_config",
 ];
 
 /// Macros that write to a terminal.
@@ -244,6 +243,21 @@ fn pure_rooms_name_no_file_clock_process_network_or_terminal() {
             for path in paths(&code(&read(&file))) {
                 if let Some(forbidden) = IMPURE.iter().find(|forbidden| names(&path, forbidden)) {
                     wrong.push(format!("{}: `{room}` names `{forbidden}`", file.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_one_room_names_the_sdk_of_aws() {
+    let mut wrong = Vec::new();
+    for (_, files) in rooms().into_iter().filter(|(room, _)| room != "aws") {
+        for file in files {
+            for path in paths(&code(&read(&file))) {
+                if path.split("::").next().is_some_and(|first| first.starts_with("aws_")) {
+                    wrong.push(format!("{}: `{path}`", file.display()));
                 }
             }
         }

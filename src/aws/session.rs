@@ -1,0 +1,118 @@
+//! Credentials in an environment, and the clients that use them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_config::SdkConfig;
+use aws_config::retry::RetryConfig;
+use aws_sdk_cloudformation::config::retry::RetryPartition;
+use tokio::sync::Semaphore;
+
+use super::client::Client;
+use crate::model::Environment;
+
+/// Credentials in an environment, and the clients that use them. Cheap to clone.
+#[derive(Clone)]
+pub struct Session(Arc<Inner>);
+
+struct Inner {
+    environment: Environment,
+    role: Option<String>,
+    warnings: Vec<String>,
+    cloudformation: Client<aws_sdk_cloudformation::Client>,
+    s3: Client<aws_sdk_s3::Client>,
+    ssm: Client<aws_sdk_ssm::Client>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Inner { environment, role, .. } = &*self.0;
+        f.debug_struct("Session")
+            .field("environment", environment)
+            .field("role", role)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    pub(super) fn new(
+        environment: Environment,
+        config: &SdkConfig,
+        partition: RetryPartition,
+        gate: Arc<Semaphore>,
+        pause: Duration,
+        role: Option<String>,
+        warnings: Vec<String>,
+    ) -> Self {
+        let partitioned =
+            aws_sdk_cloudformation::config::Builder::from(config).retry_partition(partition);
+        let once = partitioned.clone().retry_config(RetryConfig::disabled());
+        // The embedded server knows no host names of buckets.
+        let path_style = config.endpoint_url().is_some();
+        let s3 = aws_sdk_s3::config::Builder::from(config).force_path_style(path_style);
+        let s3_once = s3.clone().retry_config(RetryConfig::disabled());
+        let ssm = aws_sdk_ssm::config::Builder::from(config);
+        let ssm_once = ssm.clone().retry_config(RetryConfig::disabled());
+        let wrap = Wrap { environment: &environment, gate: &gate, pause };
+        let inner = Inner {
+            cloudformation: wrap.client(
+                aws_sdk_cloudformation::Client::from_conf(partitioned.build()),
+                aws_sdk_cloudformation::Client::from_conf(once.build()),
+            ),
+            s3: wrap.client(
+                aws_sdk_s3::Client::from_conf(s3.build()),
+                aws_sdk_s3::Client::from_conf(s3_once.build()),
+            ),
+            ssm: wrap.client(
+                aws_sdk_ssm::Client::from_conf(ssm.build()),
+                aws_sdk_ssm::Client::from_conf(ssm_once.build()),
+            ),
+            environment,
+            role,
+            warnings,
+        };
+        Self(Arc::new(inner))
+    }
+
+    /// Returns the account and region; never an environment-agnostic one.
+    pub fn environment(&self) -> &Environment {
+        &self.0.environment
+    }
+
+    /// Returns the ARN of the role that was assumed; `None`: these are the base credentials.
+    pub fn role(&self) -> Option<&str> {
+        self.0.role.as_deref()
+    }
+
+    /// Returns which roles could not be assumed, and what was done instead: a sentence each.
+    pub fn warnings(&self) -> &[String] {
+        &self.0.warnings
+    }
+
+    /// Returns the client of CloudFormation.
+    pub fn cloudformation(&self) -> &Client<aws_sdk_cloudformation::Client> {
+        &self.0.cloudformation
+    }
+
+    /// Returns the client of S3.
+    pub fn s3(&self) -> &Client<aws_sdk_s3::Client> {
+        &self.0.s3
+    }
+
+    /// Returns the client of Systems Manager.
+    pub fn ssm(&self) -> &Client<aws_sdk_ssm::Client> {
+        &self.0.ssm
+    }
+}
+
+struct Wrap<'a> {
+    environment: &'a Environment,
+    gate: &'a Arc<Semaphore>,
+    pause: Duration,
+}
+
+impl Wrap<'_> {
+    fn client<C>(&self, sdk: C, once: C) -> Client<C> {
+        Client::new(self.environment.clone(), Arc::clone(self.gate), self.pause, sdk, once)
+    }
+}
