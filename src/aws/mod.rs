@@ -7,6 +7,7 @@
 
 mod access;
 mod call;
+mod changes;
 mod client;
 mod credentials;
 mod error;
@@ -14,6 +15,10 @@ mod roles;
 mod session;
 
 pub use access::{Access, Aws, Caller, Endpoint, Identity};
+pub use changes::{
+    ChangeSetChange, ChangeSetRequest, ChangeSetState, MOST_INLINE_BYTES, RefactorAction,
+    RefactorRequest, RefactorState, StackEvent, StackState, TemplateAt, now, staged_url,
+};
 pub use client::Client;
 pub use error::{AwsError, Call, CallError, Cause};
 pub use roles::{Purpose, Role, RoleOptions, RoleOptionsError, Roles};
