@@ -33,6 +33,113 @@ pub enum Event {
         /// Its status.
         status: StackStatus,
     },
+    /// A step of a plan begins.
+    StepStarted {
+        /// The account and region.
+        environment: Environment,
+        /// Which step, from 1.
+        step: usize,
+        /// How many there are.
+        of: usize,
+        /// What it does, such as `move 3 resources between A and B`.
+        title: String,
+    },
+    /// A step of a plan is done.
+    StepDone {
+        /// The account and region.
+        environment: Environment,
+        /// Which step, from 1.
+        step: usize,
+        /// How many there are.
+        of: usize,
+    },
+    /// What we asked CloudFormation for has got another state.
+    Remote {
+        /// The account and region.
+        environment: Environment,
+        /// What it is.
+        what: Remote,
+        /// The ID of a stack refactor or the name of a change set; for a deletion the stack.
+        id: String,
+        /// The state, as CloudFormation writes it.
+        status: String,
+    },
+    /// A resource moves (the progress of RFC 0162).
+    Moving {
+        /// The account and region.
+        environment: Environment,
+        /// How many resources of the refactor have moved.
+        done: usize,
+        /// How many are to be moved.
+        of: usize,
+        /// When, as AWS writes it; `None` if CloudFormation told no event of it.
+        at: Option<String>,
+        /// What happens to it.
+        status: MoveStatus,
+        /// Its type.
+        resource_type: String,
+        /// The place that it leaves, `Stack.LogicalId`.
+        source: String,
+        /// The place that it gets, `Stack.LogicalId`.
+        destination: String,
+        /// Why, in the words of the service.
+        reason: Option<String>,
+    },
+    /// Something else happened to a stack that is being changed, or to a resource of it.
+    Stack {
+        /// The account and region.
+        environment: Environment,
+        /// The stack.
+        stack: StackName,
+        /// When, as AWS writes it.
+        at: String,
+        /// The resource, or the stack itself.
+        logical_id: String,
+        /// Its type.
+        resource_type: String,
+        /// What happened, as CloudFormation writes it.
+        status: String,
+        /// Why, in the words of the service.
+        reason: Option<String>,
+    },
+    /// Something worth knowing: one sentence or more.
+    Note {
+        /// The text.
+        text: String,
+    },
+}
+
+/// What we ask CloudFormation for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remote {
+    /// A stack refactor.
+    Refactor,
+    /// A change set.
+    ChangeSet,
+    /// The deletion of a stack.
+    Deletion,
+}
+
+/// What happens to a resource that moves (RFC 0162).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoveStatus {
+    /// It is on its way.
+    InProgress,
+    /// It has moved.
+    Complete,
+    /// It could not be moved, or was moved back.
+    Failed,
+}
+
+impl MoveStatus {
+    /// Returns the text that RFC 0162 shows.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InProgress => "REFACTOR_IN_PROGRESS",
+            Self::Complete => "REFACTOR_COMPLETE",
+            Self::Failed => "REFACTOR_FAILED",
+        }
+    }
 }
 
 /// A question with its choices, and the flag that answers it when nobody is there.

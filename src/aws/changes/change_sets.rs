@@ -171,8 +171,7 @@ fn is_missing(error: &AwsError) -> bool {
 }
 
 fn creation(sdk: &Sdk, request: &ChangeSetRequest) -> CreateChangeSetFluentBuilder {
-    let kind =
-        if request.creates_stack { ChangeSetType::Create } else { ChangeSetType::Update };
+    let kind = if request.creates_stack { ChangeSetType::Create } else { ChangeSetType::Update };
     let mut call = sdk
         .create_change_set()
         .stack_name(&request.stack)

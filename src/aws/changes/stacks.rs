@@ -34,7 +34,9 @@ impl Session {
     pub async fn describe_stack(&self, stack: &str) -> Result<Option<StackState>, AwsError> {
         let answer = self
             .cloudformation()
-            .call("DescribeStacks", Some(stack), |sdk| sdk.describe_stacks().stack_name(stack).send())
+            .call("DescribeStacks", Some(stack), |sdk| {
+                sdk.describe_stacks().stack_name(stack).send()
+            })
             .await;
         match answer {
             Ok(found) => Ok(found.stacks.unwrap_or_default().into_iter().next().map(state)),
@@ -69,7 +71,10 @@ impl Session {
             let page = self
                 .cloudformation()
                 .call("ListStackResources", Some(stack), |sdk| {
-                    sdk.list_stack_resources().stack_name(stack).set_next_token(token.clone()).send()
+                    sdk.list_stack_resources()
+                        .stack_name(stack)
+                        .set_next_token(token.clone())
+                        .send()
                 })
                 .await?;
             for each in page.stack_resource_summaries.unwrap_or_default() {
