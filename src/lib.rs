@@ -24,6 +24,7 @@ pub mod model;
 pub mod plan;
 pub mod registry;
 pub mod report;
+pub mod run;
 pub mod settings;
 pub mod template;
 pub mod toolkit;

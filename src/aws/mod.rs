@@ -8,6 +8,7 @@
 mod access;
 mod bootstrap;
 mod call;
+mod changes;
 mod client;
 mod complete;
 mod credentials;
@@ -25,6 +26,10 @@ mod wait;
 
 pub use access::{Access, Aws, Caller, Endpoint, Identity};
 pub use bootstrap::{TOOLKIT_STACK, supports_refactoring};
+pub use changes::{
+    ChangeSetChange, ChangeSetRequest, ChangeSetState, MOST_INLINE_BYTES, RefactorAction,
+    RefactorRequest, RefactorState, StackEvent, StackState, TemplateAt, now, staged_url,
+};
 pub use client::Client;
 pub use error::{AwsError, Call, CallError, Cause};
 pub use read::{Depth, Read, ReadRequest, Wanted};

@@ -1,0 +1,204 @@
+//! Change sets.
+
+use aws_sdk_cloudformation::Client as Sdk;
+use aws_sdk_cloudformation::operation::create_change_set::builders::CreateChangeSetFluentBuilder;
+use aws_sdk_cloudformation::types::{Capability, ChangeSetType, Parameter, Tag};
+
+use super::{TemplateAt, text};
+use crate::aws::{AwsError, Session};
+
+/// A change set to be created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeSetRequest {
+    /// Its name: a letter, then letters, digits and hyphens, 128 at most.
+    pub name: String,
+    /// The name or the ARN of the stack; the name for a new one.
+    pub stack: String,
+    /// Whether it creates the stack.
+    pub creates_stack: bool,
+    /// The template.
+    pub template: TemplateAt,
+    /// Parameters with their values.
+    pub parameters: Vec<(String, String)>,
+    /// Parameters that keep the values that they have.
+    pub kept_parameters: Vec<String>,
+    /// Acknowledged capabilities.
+    pub capabilities: Vec<String>,
+    /// Tags of the stack; none: they stay as they are.
+    pub tags: Vec<(String, String)>,
+    /// Topics that get its events; none: they stay as they are.
+    pub notification_arns: Vec<String>,
+    /// The role that CloudFormation works with; `None`: the one that the stack has.
+    pub role_arn: Option<String>,
+}
+
+/// A change set as CloudFormation describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangeSetState {
+    /// The ARN.
+    pub id: String,
+    /// The ARN of the stack.
+    pub stack_id: String,
+    /// `CREATE_PENDING`, `CREATE_IN_PROGRESS`, `CREATE_COMPLETE`, `FAILED` or `DELETE_*`.
+    pub status: String,
+    /// Why it has this status.
+    pub reason: String,
+    /// `UNAVAILABLE`, `AVAILABLE`, `EXECUTE_*` or `OBSOLETE`.
+    pub execution_status: String,
+    /// What it would do.
+    pub changes: Vec<ChangeSetChange>,
+}
+
+/// What a change set would do to a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangeSetChange {
+    /// `Add`, `Modify`, `Remove`, `Import` or `Dynamic`.
+    pub action: String,
+    /// The resource.
+    pub logical_id: String,
+    /// Its type.
+    pub resource_type: String,
+}
+
+impl Session {
+    /// Asks for a change set; returns the ARN of the stack.
+    ///
+    /// # Errors
+    /// What the service or the network says; among it the code `AlreadyExistsException` if there
+    /// is a change set of this name.
+    pub async fn create_change_set(&self, request: &ChangeSetRequest) -> Result<String, AwsError> {
+        let client = self.cloudformation();
+        let answer = client
+            .call_once("CreateChangeSet", Some(&request.stack), |sdk| creation(sdk, request).send())
+            .await?;
+        answer.stack_id.ok_or_else(|| AwsError::Incomplete {
+            call: client.named("CreateChangeSet", Some(&request.stack)),
+            what: "stack ID",
+        })
+    }
+
+    /// Describes a change set with all its changes; `None` if there is none of this name, or no
+    /// such stack.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn describe_change_set(
+        &self,
+        stack: &str,
+        name: &str,
+    ) -> Result<Option<ChangeSetState>, AwsError> {
+        let mut state = ChangeSetState::default();
+        let mut token: Option<String> = None;
+        loop {
+            let answer = self
+                .cloudformation()
+                .call("DescribeChangeSet", Some(stack), |sdk| {
+                    sdk.describe_change_set()
+                        .stack_name(stack)
+                        .change_set_name(name)
+                        .set_next_token(token.clone())
+                        .send()
+                })
+                .await;
+            let page = match answer {
+                Ok(page) => page,
+                Err(error) if is_missing(&error) => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            state.status = text(page.status.as_ref());
+            state.execution_status = text(page.execution_status.as_ref());
+            state.id = page.change_set_id.unwrap_or_default();
+            state.stack_id = page.stack_id.unwrap_or_default();
+            state.reason = page.status_reason.unwrap_or_default();
+            for change in page.changes.unwrap_or_default() {
+                let Some(change) = change.resource_change else { continue };
+                state.changes.push(ChangeSetChange {
+                    action: text(change.action.as_ref()),
+                    logical_id: change.logical_resource_id.unwrap_or_default(),
+                    resource_type: change.resource_type.unwrap_or_default(),
+                });
+            }
+            token = page.next_token.filter(|token| !token.is_empty());
+            if token.is_none() {
+                return Ok(Some(state));
+            }
+        }
+    }
+
+    /// Starts what a change set says. `token` is repeated by the events of the operation.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn execute_change_set(
+        &self,
+        stack: &str,
+        name: &str,
+        token: &str,
+    ) -> Result<(), AwsError> {
+        self.cloudformation()
+            .call_once("ExecuteChangeSet", Some(stack), |sdk| {
+                sdk.execute_change_set()
+                    .stack_name(stack)
+                    .change_set_name(name)
+                    .client_request_token(token)
+                    .send()
+            })
+            .await?;
+        Ok(())
+    }
+
+    /// Deletes a change set. One that is not there is deleted already.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn delete_change_set(&self, stack: &str, name: &str) -> Result<(), AwsError> {
+        let answer = self
+            .cloudformation()
+            .call("DeleteChangeSet", Some(stack), |sdk| {
+                sdk.delete_change_set().stack_name(stack).change_set_name(name).send()
+            })
+            .await;
+        match answer {
+            Err(error) if !is_missing(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn is_missing(error: &AwsError) -> bool {
+    matches!(error.code(), Some("ChangeSetNotFound" | "ChangeSetNotFoundException"))
+        || error.is_missing_stack()
+}
+
+fn creation(sdk: &Sdk, request: &ChangeSetRequest) -> CreateChangeSetFluentBuilder {
+    let kind = if request.creates_stack { ChangeSetType::Create } else { ChangeSetType::Update };
+    let mut call = sdk
+        .create_change_set()
+        .stack_name(&request.stack)
+        .change_set_name(&request.name)
+        .change_set_type(kind)
+        .client_token(&request.name)
+        .set_role_arn(request.role_arn.clone());
+    call = match &request.template {
+        TemplateAt::Body(body) => call.template_body(body),
+        TemplateAt::Url(url) => call.template_url(url),
+    };
+    for (key, value) in &request.parameters {
+        let parameter = Parameter::builder().parameter_key(key).parameter_value(value);
+        call = call.parameters(parameter.build());
+    }
+    for key in &request.kept_parameters {
+        let parameter = Parameter::builder().parameter_key(key).use_previous_value(true);
+        call = call.parameters(parameter.build());
+    }
+    for capability in &request.capabilities {
+        call = call.capabilities(Capability::from(capability.as_str()));
+    }
+    for (key, value) in &request.tags {
+        call = call.tags(Tag::builder().key(key).value(value).build());
+    }
+    for arn in &request.notification_arns {
+        call = call.notification_arns(arn);
+    }
+    call
+}

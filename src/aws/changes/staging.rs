@@ -1,0 +1,87 @@
+//! The staging bucket, for templates that are too long for a request.
+
+use aws_sdk_s3::primitives::ByteStream;
+
+use crate::aws::{AwsError, Session};
+use crate::model::Environment;
+
+/// The longest template that a request takes, in bytes (CloudFormation quotas).
+pub const MOST_INLINE_BYTES: usize = 51_200;
+
+/// Where CloudFormation finds a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TemplateAt {
+    /// In the request.
+    Body(String),
+    /// In a bucket.
+    Url(String),
+}
+
+impl Session {
+    /// Checks that a bucket exists, can be reached and belongs to the account of this session.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn check_bucket(&self, bucket: &str) -> Result<(), AwsError> {
+        let owner = self.environment().account.as_str();
+        self.s3()
+            .call("HeadBucket", None, |sdk| {
+                sdk.head_bucket().bucket(bucket).expected_bucket_owner(owner).send()
+            })
+            .await?;
+        Ok(())
+    }
+
+    /// Puts a template into a bucket of the account of this session.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn put_template(&self, bucket: &str, key: &str, body: &str) -> Result<(), AwsError> {
+        let owner = self.environment().account.as_str();
+        self.s3()
+            .call("PutObject", None, |sdk| {
+                sdk.put_object()
+                    .bucket(bucket)
+                    .key(key)
+                    .expected_bucket_owner(owner)
+                    .content_type("application/json")
+                    .body(ByteStream::from(body.as_bytes().to_vec()))
+                    .send()
+            })
+            .await?;
+        Ok(())
+    }
+}
+
+/// Returns the URL by which CloudFormation finds an object of a staging bucket.
+pub fn staged_url(environment: &Environment, bucket: &str, key: &str) -> String {
+    let region = environment.region.as_str();
+    let suffix = match region {
+        region if region.starts_with("cn-") => "amazonaws.com.cn",
+        region if region.starts_with("us-iso-") => "c2s.ic.gov",
+        region if region.starts_with("us-isob-") => "sc2s.sgov.gov",
+        region if region.starts_with("eu-isoe-") => "cloud.adc-e.uk",
+        region if region.starts_with("us-isof-") => "csp.hci.ic.gov",
+        region if region.starts_with("eusc-") => "amazonaws.eu",
+        _ => "amazonaws.com",
+    };
+    // A dot in a bucket's name does not fit the certificate of the host.
+    if bucket.contains('.') {
+        format!("https://s3.{region}.{suffix}/{bucket}/{key}")
+    } else {
+        format!("https://{bucket}.s3.{region}.{suffix}/{key}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_of_a_template_fits_the_partition_and_the_name_of_the_bucket() {
+        let url = |region, bucket| staged_url(&Environment::new("1", region), bucket, "k.json");
+        assert_eq!(url("eu-west-1", "b"), "https://b.s3.eu-west-1.amazonaws.com/k.json");
+        assert_eq!(url("cn-north-1", "b"), "https://b.s3.cn-north-1.amazonaws.com.cn/k.json");
+        assert_eq!(url("eu-west-1", "a.b"), "https://s3.eu-west-1.amazonaws.com/a.b/k.json");
+    }
+}

@@ -1,0 +1,157 @@
+//! Waits for stacks, says where they stand by their templates, and sweeps up empty shells.
+
+use super::Driver;
+use crate::aws::StackState;
+use crate::event::{Event, Remote};
+use crate::model::StatusKind;
+use crate::plan::body_digest;
+use crate::run::error::Problem;
+use crate::run::journal::{Before, Named};
+
+/// Where stacks stand, by their templates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// All have the template that they had.
+    Before,
+    /// All have the template that was sent.
+    After,
+    /// Neither, or one of them is not stable.
+    Mixed,
+}
+
+impl Driver<'_> {
+    /// Waits until nothing goes on in stacks; returns them, those that are not there as `None`.
+    /// `EXECUTE_COMPLETE` of a refactor was seen up to three seconds before that.
+    pub(super) async fn settle(
+        &self,
+        stacks: &[Before],
+    ) -> Result<Vec<(String, Option<StackState>)>, Problem> {
+        let mut found = Vec::new();
+        for stack in stacks {
+            let mut patience = self.patience(format!("an operation of stack `{}`", stack.name));
+            let mut told = String::new();
+            loop {
+                let address = self.address(stack);
+                let state =
+                    self.ask("DescribeStacks", self.session.describe_stack(&address)).await?;
+                let busy = state.as_ref().filter(|state| state.status.kind() == StatusKind::Busy);
+                let Some(busy) = busy else {
+                    found.push((stack.name.clone(), state));
+                    break;
+                };
+                if told != busy.status.0 {
+                    told = busy.status.0.to_string();
+                    self.host.tell(&Event::Waiting {
+                        environment: self.environment(),
+                        stack: stack.name.as_str().into(),
+                        status: busy.status.clone(),
+                    });
+                }
+                self.pause(&mut patience).await?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Says where settled stacks stand, by the templates that they have. `sent` are the templates
+    /// that were to be sent, in the order of the stacks.
+    pub(super) async fn standing(
+        &self,
+        before: &[Before],
+        settled: &[(String, Option<StackState>)],
+        sent: &[&str],
+    ) -> Result<Standing, Problem> {
+        let (mut all_before, mut all_after) = (true, true);
+        for ((old, (_, state)), sent) in before.iter().zip(settled).zip(sent) {
+            let stable = state.as_ref().filter(|state| state.status.kind() == StatusKind::Stable);
+            let digest = match stable {
+                Some(state) => {
+                    let body = self.session.submitted_template(&state.id);
+                    Some(body_digest(&self.ask("GetTemplate", body).await?))
+                }
+                None => None,
+            };
+            let gone = || match state {
+                None => true,
+                Some(state) => state.status.kind() == StatusKind::Empty,
+            };
+            all_before &= match &old.body {
+                Some(body) => digest.as_deref() == Some(&body_digest(body)),
+                None => gone(),
+            };
+            all_after &= digest.as_deref() == Some(&body_digest(sent));
+        }
+        Ok(match (all_before, all_after) {
+            (_, true) => Standing::After,
+            (true, false) => Standing::Before,
+            (false, false) => Standing::Mixed,
+        })
+    }
+
+    /// Deletes the empty shells that an attempt has left of stacks that did not exist before.
+    pub(super) async fn sweep(&self, before: &[Before]) -> Result<(), Problem> {
+        for stack in before.iter().filter(|stack| stack.body.is_none()) {
+            let found = self.session.describe_stack(&stack.name);
+            let Some(shell) = self.ask("DescribeStacks", found).await? else { continue };
+            let status = shell.status.0.as_str();
+            if !matches!(status, "REVIEW_IN_PROGRESS" | "ROLLBACK_COMPLETE") {
+                continue;
+            }
+            let holds =
+                self.ask("ListStackResources", self.session.resources_of(&shell.id)).await?;
+            if !holds.is_empty() {
+                continue;
+            }
+            let token = format!("cdkr-sweep-{}", self.state.begin.id);
+            let deletion = self.session.delete_stack(&shell.id, &token);
+            // A shell that stays does no harm but that its name is taken.
+            if let Err(error) = self.call("DeleteStack", deletion).await? {
+                self.note(format!(
+                    "The empty stack `{}` could not be deleted: {error} Delete it before its name \
+                     is used again.",
+                    stack.name
+                ));
+                continue;
+            }
+            self.host.tell(&Event::Remote {
+                environment: self.environment(),
+                what: Remote::Deletion,
+                id: stack.name.clone(),
+                status: "DELETE_IN_PROGRESS".to_owned(),
+            });
+            self.wait_until_gone(&stack.name, &shell.id).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until a stack is deleted; returns it if the deletion has ended otherwise.
+    pub(super) async fn wait_until_gone(
+        &self,
+        name: &str,
+        id: &str,
+    ) -> Result<Option<StackState>, Problem> {
+        let mut patience = self.patience(format!("the deletion of stack `{name}`"));
+        loop {
+            let found = self.ask("DescribeStacks", self.session.describe_stack(id)).await?;
+            match found {
+                None => return Ok(None),
+                Some(state) if state.status.0 == "DELETE_COMPLETE" => return Ok(None),
+                // A shell is in review until its deletion has begun.
+                Some(state)
+                    if state.status.kind() == StatusKind::Busy
+                        || state.status.0 == "REVIEW_IN_PROGRESS" => {}
+                Some(state) => return Ok(Some(state)),
+            }
+            self.pause(&mut patience).await?;
+        }
+    }
+}
+
+/// The ARNs of stacks that are there.
+pub(super) fn named(settled: &[(String, Option<StackState>)]) -> Vec<Named> {
+    let there = settled.iter().filter_map(|(name, state)| {
+        let id = state.as_ref()?.id.clone();
+        Some(Named { name: name.clone(), id })
+    });
+    there.collect()
+}

@@ -1,0 +1,22 @@
+//! The journal: everything that a run has done or is about to do, one JSON object a line.
+//!
+//! A line is on the disk before the call that it announces is made, and after its answer. So a
+//! run that ended anywhere can be continued by somebody who reads the journal and asks the
+//! service.
+
+mod file;
+mod list;
+mod lock;
+mod origin;
+mod record;
+
+pub(super) use file::Journal;
+pub use file::JournalError;
+pub(super) use list::reversal_of;
+pub use list::{RunInfo, RunState, runs};
+pub use origin::{Origin, origin};
+pub(super) use lock::{Lock, LockError};
+pub(super) use record::{
+    Before, Begin, Call, Deletion, End, GaveUp, Kind, Line, Named, NewStack, Outcome, Record,
+    Sending, Sent, StepDone, StepStarted, Task, VERSION,
+};

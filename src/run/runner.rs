@@ -1,0 +1,299 @@
+//! The entries of the room: run, resume, revert.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::path::{Path, PathBuf};
+
+use super::driver::{Driver, Staging, check_all};
+use super::error::{Problem, RunError};
+use super::journal::{
+    Begin, End, Journal, JournalError, Kind, Line, Lock, LockError, NewStack, Outcome, Record,
+    VERSION, reversal_of,
+};
+use super::options::RunOptions;
+use super::reverse::reversal;
+use super::state::State;
+use crate::aws::{Aws, Purpose, Roles, now};
+use crate::event::Host;
+use crate::model::{Environment, StackOptions};
+use crate::plan::{Plan, Severity};
+
+/// Carries out plans.
+pub struct Runner<'a> {
+    aws: &'a Aws,
+    roles: Roles,
+    host: &'a dyn Host,
+    options: RunOptions,
+}
+
+/// A run that has ended well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The journal; `None` if there was nothing to do.
+    pub journal: Option<PathBuf>,
+    /// How many steps were done, those of earlier processes included.
+    pub steps: usize,
+    /// The ARNs of the stacks that it met, by name; of those that it has created, too.
+    pub stacks: BTreeMap<String, String>,
+}
+
+impl<'a> Runner<'a> {
+    /// Returns a runner that changes stacks with the role to deploy with.
+    pub fn new(aws: &'a Aws, roles: Roles, host: &'a dyn Host, options: RunOptions) -> Self {
+        Self { aws, roles, host, options }
+    }
+
+    /// Carries out a plan, and keeps a journal in a directory, which is made if it is not there.
+    ///
+    /// # Errors
+    /// What happened, what was left untouched, and what to do next. Without a journal in it,
+    /// nothing was changed.
+    pub async fn run(&self, plan: &Plan, directory: &Path) -> Result<Done, RunError> {
+        let of = plan.steps.len();
+        let early = |problem| early(problem, of);
+        if plan.is_refused() {
+            let errors = plan.findings.iter().filter(|each| each.severity == Severity::Error);
+            let findings = errors.map(|each| format!("{}: {}", each.stack, each.message)).collect();
+            return Err(early(Problem::PlanRefused { findings }));
+        }
+        if plan.steps.is_empty() {
+            return Ok(Done { journal: None, steps: 0, stacks: BTreeMap::new() });
+        }
+        let new_stacks = self.options.new_stacks.iter();
+        let begin = Begin {
+            version: VERSION,
+            cdkr: env!("CARGO_PKG_VERSION").to_owned(),
+            id: fresh_id(),
+            kind: Kind::Forward,
+            reverses: None,
+            plan: plan.clone(),
+            deletions: Vec::new(),
+            roles: self.roles.clone(),
+            new_stacks: new_stacks.map(|(name, new)| (name.clone(), new_stack(new))).collect(),
+        };
+        let mut driver = self.begin(begin, directory, None).await.map_err(early)?;
+        let result = driver.carry_on().await;
+        close(driver, result)
+    }
+
+    /// Continues a run that was interrupted, or failed, from its journal and from what the
+    /// service says. A run that is finished stays as it is.
+    ///
+    /// # Errors
+    /// What happened, what was left untouched, and what to do next.
+    pub async fn resume(&self, journal: &Path) -> Result<Done, RunError> {
+        let mut driver = match self.open(journal).await.map_err(|problem| early(problem, 0))? {
+            Opened::Ended(done) => return Ok(done),
+            Opened::Open(driver) => *driver,
+        };
+        let result = match check_all(&driver.session, driver.options, &driver.state).await {
+            Ok(()) => driver.carry_on().await,
+            Err(problem) => Err(problem),
+        };
+        close(driver, result)
+    }
+
+    /// Undoes the steps of a run that are done, in reverse order, and keeps a journal of its own
+    /// beside that of the run. A reversal that was begun is continued.
+    ///
+    /// # Errors
+    /// What happened, what was left untouched, and what to do next. With
+    /// [`Problem::ChangedSince`] the templates are no longer those that the run has left, and the
+    /// way back has to be planned.
+    pub async fn revert(&self, journal: &Path) -> Result<Done, RunError> {
+        if let Some(begun) = reversal_of(journal) {
+            return self.resume(&begun).await;
+        }
+        let at_first = |problem| early(problem, 0);
+        let (directory, name) = match (journal.parent(), journal.file_name()) {
+            (Some(directory), Some(name)) => (directory, name.to_string_lossy().into_owned()),
+            _ => {
+                let message = format!("{} is no journal", journal.display());
+                return Err(at_first(Problem::Malformed { message }));
+            }
+        };
+        let (original, lines) = Journal::open(journal).map_err(|e| at_first(e.into()))?;
+        let state = state_of(&lines).map_err(at_first)?;
+        let ids = state.ids.clone();
+        if state.begin.kind == Kind::Reversal {
+            return Err(at_first(Problem::IsReversal));
+        }
+        if state.end.as_ref().is_some_and(|end| end.outcome == Outcome::Reversed) {
+            return Ok(Done { journal: Some(journal.to_owned()), steps: 0, stacks: ids });
+        }
+        let lock = lock(directory, &state.begin.plan.environment(), &name).map_err(at_first)?;
+        let mut driver = self.driver(original, state, lock).await.map_err(at_first)?;
+        let of = driver.state.begin.steps();
+        let concluded = driver.conclude().await;
+        if let Err(problem) = concluded {
+            return close(driver, Err(problem));
+        }
+        let begin = reversal(&driver.state, &fresh_id(), &name)
+            .map_err(|message| early(Problem::Malformed { message }, of))?;
+        let Driver { lock, .. } = driver;
+        if begin.steps() == 0 {
+            drop(lock);
+            mark_reversed(journal).map_err(at_first)?;
+            return Ok(Done { journal: Some(journal.to_owned()), steps: 0, stacks: ids });
+        }
+        let mut driver = self.begin(begin, directory, Some(lock)).await.map_err(|problem| {
+            at_first(match problem {
+                Problem::Changed { stack } | Problem::Missing { stack } => {
+                    Problem::ChangedSince { stack }
+                }
+                other => other,
+            })
+        })?;
+        let result = driver.carry_on().await;
+        close(driver, result)
+    }
+
+    /// Begins a run: everything that can be checked is checked before the journal is there.
+    async fn begin(
+        &self,
+        begin: Begin,
+        directory: &Path,
+        held: Option<Lock>,
+    ) -> Result<Driver<'_>, Problem> {
+        std::fs::create_dir_all(directory)
+            .map_err(|error| JournalError::Io { path: directory.to_owned(), error })?;
+        let environment = begin.plan.environment();
+        let name = format!("{}-{}-{}.jsonl", begin.id, environment.account, environment.region);
+        let lock = match held {
+            Some(lock) => lock.renamed(now(), &name)?,
+            None => lock(directory, &environment, &name)?,
+        };
+        let state = State::new(begin).map_err(|message| Problem::Malformed { message })?;
+        let session = self.aws.session(&environment, &self.roles, Purpose::Write).await?;
+        let staging = Staging::find(self.aws, &session, &self.options, &state.begin).await?;
+        check_all(&session, &self.options, &state).await?;
+        let first = Line { at: now(), record: Record::Begin(Box::new(state.begin.clone())) };
+        let journal = Journal::create(&directory.join(name), &first)?;
+        let options = &self.options;
+        Ok(Driver { session, staging, options, host: self.host, journal, state, lock })
+    }
+
+    async fn open(&self, path: &Path) -> Result<Opened<'_>, Problem> {
+        let (journal, lines) = Journal::open(path)?;
+        let state = state_of(&lines)?;
+        match state.end.as_ref().map(|end| end.outcome) {
+            Some(Outcome::Reversed) => return Err(Problem::AlreadyReverted),
+            Some(Outcome::Finished) => {
+                mark_original(path, &state)?;
+                let steps = state.done();
+                let journal = Some(path.to_owned());
+                return Ok(Opened::Ended(Done { journal, steps, stacks: state.ids }));
+            }
+            Some(Outcome::Failed) | None => {}
+        }
+        if reversal_of(path).is_some() {
+            return Err(Problem::BeingReverted);
+        }
+        let directory = path.parent().unwrap_or(Path::new("."));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let lock = lock(directory, &state.begin.plan.environment(), &name)?;
+        // Somebody else may have gone on with it in between.
+        drop((journal, lines));
+        let (journal, lines) = Journal::open(path)?;
+        let state = state_of(&lines)?;
+        Ok(Opened::Open(Box::new(self.driver(journal, state, lock).await?)))
+    }
+
+    async fn driver(
+        &self,
+        journal: Journal,
+        state: State,
+        lock: Lock,
+    ) -> Result<Driver<'_>, Problem> {
+        let environment = state.begin.plan.environment();
+        let session = self.aws.session(&environment, &self.roles, Purpose::Write).await?;
+        let staging = Staging::find(self.aws, &session, &self.options, &state.begin).await?;
+        let options = &self.options;
+        Ok(Driver { session, staging, options, host: self.host, journal, state, lock })
+    }
+}
+
+enum Opened<'a> {
+    Ended(Done),
+    Open(Box<Driver<'a>>),
+}
+
+/// Writes down how a run has ended, if it has.
+fn close(mut driver: Driver<'_>, result: Result<(), Problem>) -> Result<Done, RunError> {
+    let ended = match &result {
+        Ok(()) => Some(End { outcome: Outcome::Finished, reason: None }),
+        Err(problem) if problem.is_final() => {
+            Some(End { outcome: Outcome::Failed, reason: Some(problem.to_string()) })
+        }
+        Err(_) => None,
+    };
+    let mut logged = ended.map_or(Ok(()), |end| driver.log(Record::End(end)));
+    if result.is_ok() && logged.is_ok() {
+        logged = mark_original(driver.journal.path(), &driver.state);
+    }
+    let path = driver.journal.path().to_owned();
+    let (done, of) = (driver.state.done(), driver.state.begin.steps());
+    match result.and(logged) {
+        Ok(()) => Ok(Done { journal: Some(path), steps: done, stacks: driver.state.ids }),
+        Err(problem) => Err(RunError { problem: Box::new(problem), journal: Some(path), done, of }),
+    }
+}
+
+/// For a reversal: writes into the journal that it reverses that this is done.
+fn mark_original(path: &Path, state: &State) -> Result<(), Problem> {
+    match (&state.begin.reverses, path.parent()) {
+        (Some(original), Some(directory)) => mark_reversed(&directory.join(original)),
+        _ => Ok(()),
+    }
+}
+
+/// Writes into a journal that what it says was undone.
+fn mark_reversed(path: &Path) -> Result<(), Problem> {
+    let (mut journal, lines) = Journal::open(path)?;
+    let state = state_of(&lines)?;
+    if state.end.is_none_or(|end| end.outcome != Outcome::Reversed) {
+        let end = End { outcome: Outcome::Reversed, reason: None };
+        journal.append(&Line { at: now(), record: Record::End(end) })?;
+    }
+    Ok(())
+}
+
+fn state_of(lines: &[Line]) -> Result<State, Problem> {
+    State::of(lines).map_err(|message| Problem::Malformed { message })
+}
+
+fn lock(directory: &Path, environment: &Environment, journal: &str) -> Result<Lock, Problem> {
+    Lock::take(directory, environment, now(), journal).map_err(|error| match error {
+        LockError::Journal(error) => error.into(),
+        LockError::Held(owner) => Problem::Locked {
+            environment: environment.clone(),
+            process: owner.process,
+            host: owner.host,
+            since: owner.since,
+        },
+    })
+}
+
+/// An error before there was a journal.
+fn early(problem: Problem, of: usize) -> RunError {
+    RunError { problem: Box::new(problem), journal: None, done: 0, of }
+}
+
+fn new_stack(options: &StackOptions) -> NewStack {
+    let tags = options.tags.iter();
+    NewStack {
+        tags: tags.map(|(key, value)| (key.to_string(), value.to_string())).collect(),
+        notification_arns: options.notification_arns.iter().map(ToString::to_string).collect(),
+        role_arn: options.role_arn.as_ref().map(ToString::to_string),
+    }
+}
+
+/// The time, and something that no other run has: `20261121T084739Z-1a2b3c4d`. Names of change
+/// sets are made of it: letters, digits and hyphens.
+fn fresh_id() -> String {
+    let digits: String = now().chars().filter(|c| !matches!(c, '-' | ':')).collect();
+    let time = digits.split(['.', 'Z']).next().unwrap_or_default().to_owned();
+    // Every `RandomState` has keys of its own, so that the hash of nothing is a random number.
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    format!("{time}Z-{:08x}", random >> 32)
+}
