@@ -16,13 +16,13 @@ use super::call::translate;
 use super::credentials::RoleProvider;
 use super::error::{AwsError, Call, Cause};
 use super::roles::{Purpose, Role, Roles};
-use super::session::Session;
+use super::session::{Identified, Limits, Session};
 use crate::model::{Environment, Text};
 
 /// How long it may take to reach a service.
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long one attempt of a call may take.
-const ATTEMPT: Duration = Duration::from_secs(60);
+const ATTEMPT: Duration = Duration::from_mins(1);
 /// How often a call is attempted that is throttled or meets a failure that passes.
 const ATTEMPTS: u32 = 10;
 /// The longest pause between two attempts.
@@ -250,13 +250,9 @@ impl Aws {
             let mut partitions = partitions.lock().unwrap_or_else(PoisonError::into_inner);
             partitions.entry(environment.clone()).or_insert_with(|| partition(&environment)).clone()
         };
-        let pause = self.retries().initial_backoff();
-        let gate = Arc::clone(&self.0.gate);
-        Session::new(environment, config, partition, gate, pause, role, warnings)
-    }
-
-    fn retries(&self) -> RetryConfig {
-        retries(self.0.access.endpoint.is_some())
+        let pause = retries(self.0.access.endpoint.is_some()).initial_backoff();
+        let limits = Limits { partition, gate: Arc::clone(&self.0.gate), pause };
+        Session::new(config, &limits, Identified { environment, role, warnings })
     }
 
     /// The configuration with the base credentials, in the region of an environment.
