@@ -1,7 +1,5 @@
-//! `cdkr` reading from an emulator that we did not write: a moto server (`moto_server`, PyPI),
+//! `cdkr` reading from an emulator that we did not write: a moto server (`moto_server`),
 //! whose URL is in `CDKR_TEST_MOTO`. Without it the test is skipped.
-
-#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use cdkr::aws::{
     Access, Aws, Depth, Endpoint, Identity, Purpose, ReadRequest, Role, Roles, Wanted,

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use aws_config::default_provider::region::DefaultRegionChain;
+use aws_config::profile::ProfileFileCredentialsProvider;
+use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{AppName, BehaviorVersion, Region, SdkConfig};
@@ -327,11 +330,22 @@ async fn standard(access: &Access) -> SdkConfig {
     if let Some(name) = app_name() {
         loader = loader.app_name(name);
     }
+    let mut region = access.region.clone().map(Region::new);
     if let Some(profile) = &access.profile {
-        loader = loader.profile_name(profile);
+        // The standard chain would prefer keys in the environment to the profile that is named,
+        // and take other credentials if there is no such profile.
+        if region.is_none() {
+            let chain = DefaultRegionChain::builder().profile_name(profile).build();
+            region = chain.region().await;
+        }
+        let provider = ProfileFileCredentialsProvider::builder()
+            .profile_name(profile)
+            .configure(&ProviderConfig::default().with_region(region.clone()))
+            .build();
+        loader = loader.profile_name(profile).credentials_provider(provider);
     }
-    if let Some(region) = &access.region {
-        loader = loader.region(Region::new(region.clone()));
+    if let Some(region) = region {
+        loader = loader.region(region);
     }
     loader.load().await
 }
