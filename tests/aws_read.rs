@@ -15,7 +15,7 @@ use cdkr::event::Event;
 use cdkr::local::server::WireFaultKind;
 use cdkr::local::{CreateStack, ParameterInput, TemplateSource};
 use cdkr::model::{Location, Value};
-use world::{QUEUE, Witness, environment, names, request, stack, world, world_with};
+use world::{QUEUE, Witness, create_in, environment, names, request, stack, world, world_with};
 
 const EXPORTING: &str = r#"{"Resources":{"Queue":{"Type":"AWS::SQS::Queue"}},"Outputs":{
   "Used":{"Value":{"Fn::GetAtt":["Queue","Arn"]},"Export":{"Name":"Web:Used"}},
@@ -62,7 +62,6 @@ fn an_additional_stack_has_to_exist() {
 #[test]
 fn nested_stacks_are_called_by_their_place_whatever_cloudformation_calls_them() {
     let world = world();
-    let region = world.region();
     let put = |key: &str, text: &str| {
         world.running.cloud().put_object("assets", key, text.as_bytes()).unwrap();
         format!("https://assets.s3.eu-west-1.amazonaws.com/{key}")
@@ -115,7 +114,7 @@ fn a_busy_stack_is_waited_for_and_read_anew() {
     world.create("A", QUEUE);
     world.set_status("A", "UPDATE_IN_PROGRESS");
     let mut request = request(&["A"]);
-    let wait = Wait { interval: Duration::from_millis(10), limit: Duration::from_secs(60) };
+    let wait = Wait { interval: Duration::from_millis(10), limit: Duration::from_mins(1) };
     request.wait = Some(wait);
     let witness = Witness::default();
     let read = std::thread::scope(|scope| {
@@ -290,7 +289,7 @@ fn a_template_of_a_megabyte_is_read() {
     let region = world.region();
     world.running.cloud().put_object("assets", "large.json", template.as_bytes()).unwrap();
     let url = "https://assets.s3.eu-west-1.amazonaws.com/large.json".to_owned();
-    world.create_in(&region, "Large", TemplateSource { url: Some(url), body: None });
+    create_in(&region, "Large", TemplateSource { url: Some(url), body: None });
     let read = world.read(&request(&["Large"])).unwrap();
     assert_eq!(stack(&read, "Large").body.len(), template.len());
     assert_eq!(stack(&read, "Large").resources.len(), 240);

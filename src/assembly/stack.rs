@@ -69,7 +69,7 @@ pub struct StackProperties {
     pub assume_role_arn: Option<String>,
     /// The external id that this role wants.
     pub assume_role_external_id: Option<String>,
-    /// Further parameters of its session, as `AssumeRole` calls them.
+    /// Further parameters of its session (`assumeRoleAdditionalOptions`), such as `Tags`.
     pub assume_role_options: BTreeMap<String, Json>,
     /// The role that CloudFormation works with.
     pub execution_role_arn: Option<String>,
@@ -94,7 +94,7 @@ pub struct LookupRole {
     pub arn: String,
     /// The external id that it wants.
     pub external_id: Option<String>,
-    /// Further parameters of its session, as `AssumeRole` calls them.
+    /// Further parameters of its session (`assumeRoleAdditionalOptions`).
     pub options: BTreeMap<String, Json>,
     /// The least version of the bootstrap stack that has it.
     pub requires_bootstrap_version: Option<u64>,

@@ -76,7 +76,7 @@ impl Reading<'_> {
             parent: Some(Location::new(parent.name.as_str(), logical_id)),
             depth: parent.depth + 1,
         };
-        let outcome = self.stack(place).await?;
+        let outcome = Box::pin(self.stack(place)).await?;
         if matches!(outcome, Outcome::Missing | Outcome::Empty(..)) {
             let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
             notes.push(format!("nested stack `{name}` holds nothing: somebody has deleted {key}"));

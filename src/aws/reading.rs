@@ -99,7 +99,7 @@ impl Reading<'_> {
             parent: None,
             depth: 0,
         };
-        let outcome = self.stack(place).await?;
+        let outcome = Box::pin(self.stack(place)).await?;
         if target.required && matches!(outcome, Outcome::Missing) {
             return Err(AwsError::NoSuchStack {
                 environment: self.environment.clone(),
@@ -111,7 +111,7 @@ impl Reading<'_> {
 
     /// Reads a stack, waiting until nothing is going on in it if that is wanted.
     pub(super) async fn stack(&self, place: Place<'_>) -> Result<Outcome, AwsError> {
-        let mut first = self.first(&place).await?;
+        let mut first = Box::pin(self.first(&place)).await?;
         let outcome = loop {
             let Some(detail) = first.detail.take() else { break Outcome::Missing };
             let status = detail.status.clone();

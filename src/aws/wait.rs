@@ -19,7 +19,7 @@ pub struct Wait {
 
 impl Default for Wait {
     fn default() -> Self {
-        Self { interval: Duration::from_secs(5), limit: Duration::from_secs(3600) }
+        Self { interval: Duration::from_secs(5), limit: Duration::from_hours(1) }
     }
 }
 

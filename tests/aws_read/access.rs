@@ -1,12 +1,14 @@
 //! Accounts, roles and what is not allowed.
 
-use cdkr::aws::{AwsError, Cause, Identity, Purpose, ReadRequest, Roles, TOOLKIT_STACK, Wanted};
+use cdkr::aws::{
+    Access, Aws, AwsError, Cause, Identity, Purpose, ReadRequest, Roles, TOOLKIT_STACK, Wanted,
+};
 use cdkr::event::Silent;
 use cdkr::local::TemplateSource;
 use cdkr::local::server::WireFaultKind;
 use cdkr::model::Environment;
 
-use super::world::{ACCOUNT, QUEUE, environment, names, request, role, world};
+use super::world::{ACCOUNT, QUEUE, create_in, environment, names, request, role, world};
 
 const OTHER: &str = "222222222222";
 
@@ -18,7 +20,7 @@ fn roles() -> Roles {
     let arn = |kind: &str| {
         format!("arn:${{AWS::Partition}}:iam::${{AWS::AccountId}}:role/{kind}-${{AWS::Region}}")
     };
-    Roles { lookup: role(&arn("lookup")), deploy: role(&arn("deploy")) }
+    Roles { lookup: Some(role(&arn("lookup"))), deploy: Some(role(&arn("deploy"))) }
 }
 
 fn with_roles(environment: Environment) -> ReadRequest {
@@ -31,7 +33,7 @@ fn a_role_leads_to_the_account_of_the_environment() {
     let world = world();
     let environment = Environment::new(OTHER, "us-east-1");
     let region = world.running.cloud().region(&environment);
-    world.create_in(&region, "Web", TemplateSource::body(QUEUE));
+    create_in(&region, "Web", TemplateSource::body(QUEUE));
     let aws = world.aws(account(ACCOUNT));
     let read = world.run(aws.read(&with_roles(environment.clone()), &Silent)).unwrap();
     assert_eq!(names(&read), ["Web"]);
@@ -97,7 +99,7 @@ fn a_server_that_is_not_there_is_named_as_unreachable() {
     let mut access = world.access(account(ACCOUNT));
     // Nothing listens on the discard port.
     access.endpoint.as_mut().unwrap().url = "http://127.0.0.1:9".to_owned();
-    let aws = world.run(cdkr::aws::Aws::connect(access));
+    let aws = world.run(Aws::connect(access));
     let error = world.run(aws.read(&request(&["Web"]), &Silent)).unwrap_err();
     assert_eq!(error.cause(), Some(Cause::Connection), "{error}");
 }
@@ -124,7 +126,10 @@ fn a_listing_that_is_not_allowed_costs_calls_but_no_stack() {
     }
     let all: Vec<_> = all.iter().map(String::as_str).collect();
     world.arm(WireFaultKind::AccessDenied, Some("DescribeStacks"), 1);
-    assert_eq!(names(&world.read(&request(&all)).unwrap()), all);
+    // One after another, so that it is the listing that meets the fault.
+    let access = Access { concurrency: 1, ..world.access(account(ACCOUNT)) };
+    let aws = world.run(Aws::connect(access));
+    assert_eq!(names(&world.run(aws.read(&request(&all), &Silent)).unwrap()), all);
 }
 
 #[test]

@@ -65,8 +65,8 @@ pub fn request(stacks: &[&str]) -> ReadRequest {
     }
 }
 
-pub fn role(arn: &str) -> Option<Role> {
-    Some(Role { arn: arn.to_owned(), ..Role::default() })
+pub fn role(arn: &str) -> Role {
+    Role { arn: arn.to_owned(), ..Role::default() }
 }
 
 pub fn names(read: &Read) -> Vec<&str> {
@@ -77,22 +77,22 @@ pub fn stack<'a>(read: &'a Read, name: &str) -> &'a DeployedStack {
     read.deployed.stacks.iter().find(|stack| stack.stack.name.as_str() == name).unwrap()
 }
 
+pub fn create_in(region: &Region<'_>, name: &str, template: TemplateSource) {
+    let capabilities = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"].map(str::to_owned).to_vec();
+    let name = name.to_owned();
+    let stack = CreateStack { name, template, capabilities, ..CreateStack::default() };
+    region.create_stack(&stack).unwrap();
+    // What takes no time happens with the next request.
+    region.describe_stacks(Some(&stack.name), None).unwrap();
+}
+
 impl World {
     pub fn region(&self) -> Region<'_> {
         self.running.cloud().region(&environment())
     }
 
-    pub fn create_in(&self, region: &Region<'_>, name: &str, template: TemplateSource) {
-        let capabilities = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"].map(str::to_owned).to_vec();
-        let name = name.to_owned();
-        let stack = CreateStack { name, template, capabilities, ..CreateStack::default() };
-        region.create_stack(&stack).unwrap();
-        // What takes no time happens with the next request.
-        region.describe_stacks(Some(&stack.name), None).unwrap();
-    }
-
     pub fn create(&self, name: &str, template: &str) {
-        self.create_in(&self.region(), name, TemplateSource::body(template));
+        create_in(&self.region(), name, TemplateSource::body(template));
     }
 
     /// Gives a stack another status, without anything having happened to it.
