@@ -216,7 +216,7 @@ impl<'a> Runner<'a> {
             .collect();
         let set = region
             .create_change_set(&CreateChangeSet {
-                name: "cdkr".to_owned(),
+                name: format!("cdkr-{}", cdkr::local::Clock::now_ms(self.clock)),
                 kind: if creates { ChangeSetType::Create } else { ChangeSetType::Update },
                 update: UpdateStack {
                     name: if creates { change.stack.clone() } else { id },
