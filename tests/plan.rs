@@ -11,7 +11,7 @@ mod carry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use carry::{Runner, deployed_from, planned, things};
+use carry::{Runner, deployed_from, planned, same, things};
 use cdkr::assembly::{self, LoadOptions};
 use cdkr::compare::Comparison;
 use cdkr::local::{CreateStack, TemplateSource};
@@ -212,32 +212,4 @@ fn every_app_is_moved_without_touching_a_thing_and_moved_back() {
         }
     }
     assert!(moved > 100 || std::env::var("APP").is_ok(), "{moved}");
-}
-
-/// A value with its keys in order, to be shown.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        Value::Object(object) => {
-            let mut members: Vec<_> =
-                object.iter().map(|(key, value)| (key.clone(), sorted(value))).collect();
-            members.sort_by(|left, right| left.0.cmp(&right.0));
-            Value::Object(Object::from_iter(members))
-        }
-        other => other.clone(),
-    }
-}
-
-/// Fails at the first line that differs.
-fn same(expected: &Value, found: &Value, what: &str) {
-    let (expected, found) = (json::to_pretty(&sorted(expected)), json::to_pretty(&sorted(found)));
-    let mut lines = expected.lines().zip(found.lines()).enumerate();
-    if let Some((at, _)) = lines.find(|(_, (left, right))| left != right) {
-        let around = |text: &str| -> String {
-            let lines: Vec<&str> = text.lines().skip(at.saturating_sub(6)).take(14).collect();
-            lines.join("\n")
-        };
-        panic!("{what}\n--- expected\n{}\n--- found\n{}", around(&expected), around(&found));
-    }
-    assert_eq!(expected.lines().count(), found.lines().count(), "{what}");
 }
