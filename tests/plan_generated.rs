@@ -47,6 +47,13 @@ fn stacks(mut stacks: Vec<Stack>) -> Vec<Stack> {
     for stack in &mut stacks {
         let value = addressed(&Value::Object(stack.template.sections.clone()));
         stack.template = template::check(value).unwrap();
+        // A nested stack may have nothing in it yet, which nobody can deploy.
+        if let Some(Value::Object(resources)) = stack.template.sections.get_mut("Resources")
+            && resources.is_empty()
+        {
+            let keep = template::function_call("Type", "AWS::CloudFormation::WaitConditionHandle".into());
+            resources.insert("Keep".into(), keep);
+        }
     }
     stacks
 }
@@ -127,8 +134,17 @@ fn moves(plan: &Plan) -> Vec<Move> {
     batches.flatten().collect()
 }
 
-/// Both ways to write an attribute are one.
+/// All ways to write an attribute, or the name of an export, are one.
 fn normal(value: &Value) -> Value {
+    let import = value.as_object().and_then(Object::single).filter(|(key, _)| *key == "Fn::ImportValue");
+    if let Some((_, name)) = import {
+        return template::function_call("Fn::ImportValue", plain(name));
+    }
+    if let Some(Value::Object(arguments)) = value.get("Fn::GetStackOutput") {
+        let mut arguments = arguments.clone();
+        arguments.remove("Region");
+        return template::function_call("Fn::GetStackOutput", Value::Object(arguments));
+    }
     match value {
         Value::Array(items) => Value::Array(items.iter().map(normal).collect()),
         Value::Object(object) => match template::as_reference(value) {
@@ -139,6 +155,15 @@ fn normal(value: &Value) -> Value {
         },
         other => other.clone(),
     }
+}
+
+/// `Fn::Sub` and `Fn::Join` of nothing but texts.
+fn plain(name: &Value) -> Value {
+    let joined = name.get("Fn::Join").and_then(Value::as_array).map(|parts| {
+        let texts = parts[1].as_array().unwrap().iter().map(|part| part.as_str().unwrap());
+        Value::from(texts.collect::<Vec<_>>().join(parts[0].as_str().unwrap()).as_str())
+    });
+    joined.or_else(|| name.get("Fn::Sub").cloned()).unwrap_or_else(|| name.clone())
 }
 
 #[derive(Default)]
