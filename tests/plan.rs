@@ -94,7 +94,9 @@ fn deploy(world: &World, environment: &Environment, stacks: &[Stack]) {
         region
             .create_stack(&CreateStack {
                 name: name.to_owned(),
-                template: TemplateSource::url(&format!("https://templates.s3.amazonaws.com/{name}")),
+                template: TemplateSource::url(&format!(
+                    "https://templates.s3.amazonaws.com/{name}"
+                )),
                 capabilities: capabilities(),
                 ..CreateStack::default()
             })
@@ -111,8 +113,7 @@ fn templates(deployed: &DeployedEnvironment) -> BTreeMap<String, Value> {
 }
 
 /// Apps in which nothing else changes.
-const PURE: [&str; 6] =
-    ["wrap", "move", "rfc-0162", "vpc", "strong-references", "weak-references"];
+const PURE: [&str; 6] = ["wrap", "move", "rfc-0162", "vpc", "strong-references", "weak-references"];
 
 /// After the moves, the templates differ from the local ones by names only, and by what cannot
 /// move.

@@ -51,7 +51,8 @@ fn stacks(mut stacks: Vec<Stack>) -> Vec<Stack> {
         if let Some(Value::Object(resources)) = stack.template.sections.get_mut("Resources")
             && resources.is_empty()
         {
-            let keep = template::function_call("Type", "AWS::CloudFormation::WaitConditionHandle".into());
+            let keep =
+                template::function_call("Type", "AWS::CloudFormation::WaitConditionHandle".into());
             resources.insert("Keep".into(), keep);
         }
     }
@@ -136,7 +137,8 @@ fn moves(plan: &Plan) -> Vec<Move> {
 
 /// All ways to write an attribute, or the name of an export, are one.
 fn normal(value: &Value) -> Value {
-    let import = value.as_object().and_then(Object::single).filter(|(key, _)| *key == "Fn::ImportValue");
+    let import =
+        value.as_object().and_then(Object::single).filter(|(key, _)| *key == "Fn::ImportValue");
     if let Some((_, name)) = import {
         return template::function_call("Fn::ImportValue", plain(name));
     }
@@ -239,7 +241,9 @@ fn every_random_refactoring_is_carried_out_and_undone() {
         cases,
         rng_seed: RngSeed::Fixed(seed),
         failure_persistence: None,
-        max_shrink_iters: number("PROPERTY_SHRINK").and_then(|n| u32::try_from(n).ok()).unwrap_or(200),
+        max_shrink_iters: number("PROPERTY_SHRINK")
+            .and_then(|n| u32::try_from(n).ok())
+            .unwrap_or(200),
         ..Config::default()
     };
     let recipe = (app(1), ops(true), proptest::bool::weighted(0.3));

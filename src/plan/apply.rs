@@ -93,7 +93,11 @@ pub(super) fn apply(world: &World, guide: &Guide, relocations: &[Relocation]) ->
 }
 
 /// The template of a stack with other resources and outputs.
-fn assembled(old: &Template, resources: Vec<(Text, Value)>, outputs: Vec<(Text, Value)>) -> Template {
+fn assembled(
+    old: &Template,
+    resources: Vec<(Text, Value)>,
+    outputs: Vec<(Text, Value)>,
+) -> Template {
     let mut sections = Object::new();
     let had_resources = old.sections.contains_key("Resources");
     let had_outputs = old.sections.contains_key("Outputs");
@@ -199,7 +203,8 @@ pub(super) fn replacement(
         let spot = (from, Text::from(name));
         let place = scene.place(&spot);
         let items = vec![Value::String(place.1.clone()), attribute.clone()];
-        return (place != &spot).then(|| template::function_call("Fn::GetAtt", Value::Array(items)));
+        return (place != &spot)
+            .then(|| template::function_call("Fn::GetAtt", Value::Array(items)));
     }
     let mut target = scene.world.target(from, found)?;
     if scene.place(&target.spot).0 != to

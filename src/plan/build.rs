@@ -109,7 +109,8 @@ impl<'a> Builder<'a> {
     }
 
     fn push(&mut self, stacks: &BTreeSet<At>, near: &BTreeSet<At>, action: Action) {
-        let after: BTreeSet<usize> = near.iter().filter_map(|at| self.last.get(at)).copied().collect();
+        let after: BTreeSet<usize> =
+            near.iter().filter_map(|at| self.last.get(at)).copied().collect();
         let number = self.steps.len();
         self.last.extend(stacks.iter().map(|at| (*at, number)));
         self.steps.push(Step { after: after.into_iter().collect(), action });
@@ -123,7 +124,8 @@ impl<'a> Builder<'a> {
             .get(place.stack.as_str())
             .and_then(|stack| stack.resources.get(place.logical_id.as_str()));
         let body = self.world.resource(&each.from);
-        let kind = body.and_then(|body| body.get("Type")).and_then(Value::as_str).unwrap_or_default();
+        let kind =
+            body.and_then(|body| body.get("Type")).and_then(Value::as_str).unwrap_or_default();
         self.origins.insert(each.to.clone(), origin);
         Move::new(
             &ResourceType::from(kind),
@@ -242,7 +244,8 @@ impl<'a> Builder<'a> {
                     output.1,
                     importers.join(", ")
                 ),
-                remedy: "Deploy these stacks with the new import before the export is taken away.".to_owned(),
+                remedy: "Deploy these stacks with the new import before the export is taken away."
+                    .to_owned(),
                 stack,
                 resource: None,
             });
@@ -279,7 +282,8 @@ impl<'a> Builder<'a> {
 /// Whether an update of a template may have to acknowledge IAM resources: a nested stack may hold
 /// some, too. A stack that a refactor created has acknowledged none.
 fn may_need_iam(template: &Template) -> bool {
-    template.resources().filter_map(|(_, body)| body.get("Type")?.as_str()).any(|kind| {
-        kind.starts_with("AWS::IAM::") || kind == "AWS::CloudFormation::Stack"
-    })
+    template
+        .resources()
+        .filter_map(|(_, body)| body.get("Type")?.as_str())
+        .any(|kind| kind.starts_with("AWS::IAM::") || kind == "AWS::CloudFormation::Stack")
 }

@@ -136,7 +136,8 @@ fn object(
         let below = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
         let mut own = key.clone();
         if key.contains('?') {
-            let other = local.and_then(|local| local.iter().find(|(other, _)| folds_to(other, key)));
+            let other =
+                local.and_then(|local| local.iter().find(|(other, _)| folds_to(other, key)));
             match other {
                 Some((other, _)) => own.clone_from(other),
                 None => doubts.push(below.clone()),

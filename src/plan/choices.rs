@@ -74,7 +74,13 @@ pub fn uncertain_types(comparison: &Comparison, choices: &Choices) -> BTreeSet<R
             && !choices.assume_refactorable.contains(*resource_type)
             && !choices.described.contains_key(*resource_type)
     };
-    comparison.mappings.iter().map(|mapping| &mapping.resource_type).filter(is_open).cloned().collect()
+    comparison
+        .mappings
+        .iter()
+        .map(|mapping| &mapping.resource_type)
+        .filter(is_open)
+        .cloned()
+        .collect()
 }
 
 #[cfg(test)]
@@ -100,7 +106,8 @@ mod tests {
 
     #[test]
     fn the_account_corrects_the_table() {
-        let described = [("AWS::Lambda::Permission".into(), true), ("AWS::SNS::Topic".into(), false)];
+        let described =
+            [("AWS::Lambda::Permission".into(), true), ("AWS::SNS::Topic".into(), false)];
         let choices = Choices { described: BTreeMap::from(described), ..Choices::default() };
         assert_eq!(block(&choices, "AWS::Lambda::Permission"), None);
         assert!(block(&choices, "AWS::SNS::Topic").unwrap().contains("not fully mutable"));

@@ -106,7 +106,9 @@ impl Guide {
     fn add(&mut self, world: &World, at: At, stack: &Stack) {
         for (key, output) in stack.template.section("Outputs").into_iter().flat_map(Object::iter) {
             self.keys.insert((at, key.clone()));
-            let Some((id, attribute)) = output.get("Value").and_then(as_reference) else { continue };
+            let Some((id, attribute)) = output.get("Value").and_then(as_reference) else {
+                continue;
+            };
             if stack.template.resource(id).is_none() {
                 continue;
             }

@@ -85,7 +85,9 @@ fn finish(
     };
     findings.extend(doubts.iter().filter(concerned).map(characters::Doubt::finding));
     findings.extend(builder.findings);
-    let key = |f: &Finding| (std::cmp::Reverse(f.severity), f.stack.clone(), f.resource.clone(), f.message.clone());
+    let key = |f: &Finding| {
+        (std::cmp::Reverse(f.severity), f.stack.clone(), f.resource.clone(), f.message.clone())
+    };
     findings.sort_by_key(key);
     findings.dedup();
     staying.sort_by(|left, right| left.source.cmp(&right.source));

@@ -102,7 +102,11 @@ fn of_five(world: &World, moves: Vec<Relocation>) -> Vec<Vec<Relocation>> {
         let mut list = Vec::new();
         loop {
             let more = |route: &(At, At)| {
-                [route.0, route.1].into_iter().filter(|at| !stacks.contains(at)).collect::<BTreeSet<_>>().len()
+                [route.0, route.1]
+                    .into_iter()
+                    .filter(|at| !stacks.contains(at))
+                    .collect::<BTreeSet<_>>()
+                    .len()
             };
             let next = routes.keys().copied().min_by_key(|route| (more(route), *route));
             let Some(next) = next.filter(|next| stacks.len() + more(next) <= MOST_STACKS) else {

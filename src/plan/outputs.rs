@@ -144,7 +144,9 @@ impl<'w> Outputs<'w> {
         let mut body = Object::new();
         for (name, value) in world.output(output).into_iter().flat_map(Object::iter) {
             match name.as_str() {
-                "Value" => drop(body.insert(name.clone(), reference(&place.1, attribute.map(Text::as_str)))),
+                "Value" => drop(
+                    body.insert(name.clone(), reference(&place.1, attribute.map(Text::as_str))),
+                ),
                 "Export" => {
                     if let Some((_, written)) = &export {
                         body.insert(name.clone(), function_call("Name", written.clone()));
@@ -172,7 +174,9 @@ impl<'w> Outputs<'w> {
 
     /// An output exists under the condition of its resource.
     fn condition(&self, body: &mut Object, spot: &Spot) {
-        if let Some(condition) = self.scene.world.resource(spot).and_then(|body| body.get("Condition")) {
+        if let Some(condition) =
+            self.scene.world.resource(spot).and_then(|body| body.get("Condition"))
+        {
             body.insert("Condition".into(), condition.clone());
         }
     }
@@ -180,7 +184,8 @@ impl<'w> Outputs<'w> {
     /// Whether an output can have this key and export: nothing else has them.
     fn is_free(&self, wanted: &Published, place: &Spot, old: &Spot) -> bool {
         let to = (place.0, wanted.key.clone());
-        let key_free = to == *old || (self.scene.world.output(&to).is_none() && !self.added.contains_key(&to));
+        let key_free =
+            to == *old || (self.scene.world.output(&to).is_none() && !self.added.contains_key(&to));
         let is_free = |name: &str| {
             let owner = self.scene.world.export(name);
             !self.taken.contains(name) && owner.is_none_or(|owner| owner == old)
@@ -250,7 +255,9 @@ impl<'w> Outputs<'w> {
             let spot = (place.0, Text::from(key.as_str()));
             let name = name_of(key);
             let free = self.scene.world.export(&name).is_none() && !self.taken.contains(&name);
-            self.scene.world.output(&spot).is_none() && !self.added.contains_key(&spot) && (free || !exported)
+            self.scene.world.output(&spot).is_none()
+                && !self.added.contains_key(&spot)
+                && (free || !exported)
         };
         while !is_free(&key) {
             key.push('X');
@@ -341,7 +348,8 @@ impl<'w> Outputs<'w> {
         user: At,
     ) -> Option<Value> {
         let fate = self.fates.get(output)?;
-        let same_name = fate.export.is_some() && fate.export == self.scene.world.export_name(output);
+        let same_name =
+            fate.export.is_some() && fate.export == self.scene.world.export_name(output);
         let unchanged = fate.to.is_none() && fate.keep;
         let stays = unchanged || (fate.keep && !self.scene.core.contains(&user));
         match found {
@@ -396,7 +404,8 @@ impl<'w> Outputs<'w> {
                 let is_import = name.as_ref().is_some_and(|name| {
                     imported.contains(name) || world.foreign.contains_key(name)
                 });
-                let same = *origin == output || (name.is_some() && name == world.export_name(origin));
+                let same =
+                    *origin == output || (name.is_some() && name == world.export_name(origin));
                 let outside = same && users.iter().any(|user| !templates.contains_key(user));
                 if !users.is_empty() && !is_import && !outside && !read.contains(&output) {
                     found.push(output);

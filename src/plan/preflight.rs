@@ -52,7 +52,9 @@ pub(super) fn check(
                 severity: Severity::Error,
                 stack: name.to_string(),
                 resource: None,
-                message: format!("{name} exists without resources ({status}), so that it cannot be created."),
+                message: format!(
+                    "{name} exists without resources ({status}), so that it cannot be created."
+                ),
                 remedy: format!("Delete the stack {name}, and try again."),
             });
         }
@@ -63,7 +65,9 @@ pub(super) fn check(
             severity: Severity::Warning,
             stack: String::new(),
             resource: None,
-            message: format!("Stack refactoring was not offered in {region} when this was written."),
+            message: format!(
+                "Stack refactoring was not offered in {region} when this was written."
+            ),
             remedy: "Try: the preview changes nothing.".to_owned(),
         });
     }
@@ -87,13 +91,20 @@ fn circles(world: &World, involved: &BTreeSet<At>) -> Vec<Finding> {
     }
     let mut findings = Vec::new();
     for (at, reached) in &reach {
-        let Some(other) = reached.iter().find(|other| **other > *at && reach.get(other).is_some_and(|back| back.contains(at))) else { continue };
+        let Some(other) = reached
+            .iter()
+            .find(|other| **other > *at && reach.get(other).is_some_and(|back| back.contains(at)))
+        else {
+            continue;
+        };
         let (name, other) = (&world.sites[*at].name, &world.sites[*other].name);
         findings.push(Finding {
             severity: Severity::Warning,
             stack: name.to_string(),
             resource: None,
-            message: format!("Between the moves and the deployment, {name} and {other} import from each other."),
+            message: format!(
+                "Between the moves and the deployment, {name} and {other} import from each other."
+            ),
             remedy: "Deploy soon: until then neither of the two can be deleted.".to_owned(),
         });
     }

@@ -56,10 +56,8 @@ pub fn reverse(deployed: &DeployedEnvironment, moves: &[Move], past: Past<'_>) -
     }
     relocations.sort();
     let additions = additions(&world, &relocations, &mut findings);
-    let known: Vec<(At, &Stack)> = before
-        .iter()
-        .filter_map(|stack| Some((world.at(stack.name.as_str())?, stack)))
-        .collect();
+    let known: Vec<(At, &Stack)> =
+        before.iter().filter_map(|stack| Some((world.at(stack.name.as_str())?, stack))).collect();
     let guide = Guide::remembering(&world, &known);
     let mut builder = Builder::new(world, guide, &deployed.stacks, additions);
     builder.carry_out(&relocations);
@@ -75,7 +73,8 @@ struct Names {
 impl Names {
     fn new(moves: &[Move]) -> Self {
         let parse = |text: &str| text.parse::<Location>().ok();
-        let pairs = moves.iter().filter_map(|each| parse(&each.source).zip(parse(&each.destination)));
+        let pairs =
+            moves.iter().filter_map(|each| parse(&each.source).zip(parse(&each.destination)));
         Self { places: order::net(pairs) }
     }
 
@@ -112,7 +111,8 @@ fn pairs(
             let place: Location = text.parse().ok()?;
             let name = &names.now(place.stack.as_str());
             let at = world.at(name).or_else(|| {
-                let stack = templates.get(name.as_str()).copied().filter(|stack| stack.parent.is_none());
+                let stack =
+                    templates.get(name.as_str()).copied().filter(|stack| stack.parent.is_none());
                 (!name.contains('/')).then(|| match stack {
                     Some(stack) => world.add_new(stack),
                     None => world.add_new(&Stack::new(name, crate::model::Template::default())),
@@ -126,7 +126,10 @@ fn pairs(
                 severity: Severity::Error,
                 stack: each.destination.clone(),
                 resource: None,
-                message: format!("The move from `{}` to `{}` cannot be undone: a stack of it is gone.", each.source, each.destination),
+                message: format!(
+                    "The move from `{}` to `{}` cannot be undone: a stack of it is gone.",
+                    each.source, each.destination
+                ),
                 remedy: "Undo this one by hand, and leave it out.".to_owned(),
             }),
         }

@@ -39,7 +39,8 @@ fn used(template: &Template, body: &Object) -> BTreeSet<(&'static str, Text)> {
     let mut found = BTreeSet::new();
     let mut open: Vec<&Value> = body.iter().map(|(_, value)| value).collect();
     let condition = body.get("Condition").and_then(Value::as_str);
-    let mut names: Vec<(&'static str, &str)> = condition.map(|name| (CONDITIONS, name)).into_iter().collect();
+    let mut names: Vec<(&'static str, &str)> =
+        condition.map(|name| (CONDITIONS, name)).into_iter().collect();
     loop {
         while let Some(value) = open.pop() {
             template::visit(value, &mut |reference| match reference {
@@ -117,7 +118,10 @@ impl Additions {
         let there = to.template.section(section).and_then(|all| all.get(&key.1));
         let (other, other_value) = match there {
             Some(other) => (Some(other), value(to, &key.1).filter(|_| is_parameter)),
-            None => (self.definitions.get(&key), self.values.get(&key.1).filter(|_| is_parameter).cloned()),
+            None => (
+                self.definitions.get(&key),
+                self.values.get(&key.1).filter(|_| is_parameter).cloned(),
+            ),
         };
         let hidden = old_value.as_deref() == Some(HIDDEN);
         let Some(other) = other else {
@@ -194,6 +198,9 @@ fn differs(from: &Site, to: &Site, section: &str, name: &str) -> Obstacle {
             "it uses the {what} `{name}`, which is not the same in {} as in {}",
             to.name, from.name
         ),
-        remedy: format!("Deploy {} with the {what} `{name}` as it is in {} first.", to.name, from.name),
+        remedy: format!(
+            "Deploy {} with the {what} `{name}` as it is in {} first.",
+            to.name, from.name
+        ),
     }
 }

@@ -52,7 +52,9 @@ impl<'a> Counterparts<'a> {
             .deployed
             .stacks
             .iter()
-            .filter_map(|stack| Some((stack.stack.parent.as_ref()?, world.at(stack.stack.name.as_str())?)))
+            .filter_map(|stack| {
+                Some((stack.stack.parent.as_ref()?, world.at(stack.stack.name.as_str())?))
+            })
             .collect();
         let mut local: Vec<&Stack> = sources.local.iter().collect();
         local.sort_by_key(|stack| (stack.name.as_str().matches('/').count(), stack.name.clone()));
@@ -104,8 +106,7 @@ pub(super) fn decide(world: &World, sources: &Sources<'_>, parts: &Counterparts<
         }
     }
     keep_out_of_the_way(world, &mut moving, &mut wishes);
-    wishes.moves =
-        moving.into_iter().map(|(from, (to, _))| Relocation { from, to }).collect();
+    wishes.moves = moving.into_iter().map(|(from, (to, _))| Relocation { from, to }).collect();
     wishes.additions = additions(world, &wishes.moves, &mut wishes.findings);
     wishes
 }
@@ -125,7 +126,10 @@ fn destination(
         stack.resources.is_empty() || stack.resources.contains_key(source.logical_id.as_str())
     });
     if !exists {
-        return Err("is in the template only: its condition is not met, so that there is nothing to move".to_owned());
+        return Err(
+            "is in the template only: its condition is not met, so that there is nothing to move"
+                .to_owned(),
+        );
     }
     if let Some(reason) = sources.choices.block(&mapping.resource_type, source) {
         return Err(reason);
@@ -149,7 +153,8 @@ fn destination(
     let to: Spot = (at, goal.logical_id.as_str().into());
     if at != from.0
         && let Some(body) = world.resource(from)
-        && let Some(name) = of_the_stack(body, stack.copied(), deployed.get(world.sites[at].name.as_str()).copied())
+        && let Some(name) =
+            of_the_stack(body, stack.copied(), deployed.get(world.sites[at].name.as_str()).copied())
     {
         return Err(format!(
             "cannot be moved by CloudFormation, since it refers to `{name}`, which differs \
@@ -227,10 +232,7 @@ fn keep_out_of_the_way(
 }
 
 /// References with a computed attribute: who refers (`None` for an output) to what.
-fn ties(
-    world: &World,
-    moving: &BTreeMap<Spot, (Spot, &Mapping)>,
-) -> Vec<(Option<Spot>, Spot)> {
+fn ties(world: &World, moving: &BTreeMap<Spot, (Spot, &Mapping)>) -> Vec<(Option<Spot>, Spot)> {
     let sources: BTreeSet<At> =
         moving.iter().filter(|(from, (to, _))| from.0 != to.0).map(|(from, _)| from.0).collect();
     let mut found = Vec::new();
@@ -255,7 +257,9 @@ impl Wishes {
         let dangerous = registry::is_stateful(mapping.resource_type.as_str());
         let policy = world.resource(from).and_then(|body| body.get("DeletionPolicy"));
         let consequence = match (dangerous, policy.and_then(Value::as_str)) {
-            (false, _) => "The deployment creates it anew and deletes the old one; no data is lost.",
+            (false, _) => {
+                "The deployment creates it anew and deletes the old one; no data is lost."
+            }
             (true, Some("Retain" | "RetainExceptOnCreate")) => {
                 "The deployment creates a new one without the data; the old one stays in the \
                  account and belongs to no stack."
@@ -287,7 +291,9 @@ pub(super) fn additions(
         let (old, new) = (&world.sites[from.0], &world.sites[to.0]);
         let becomes_local = |parameter: &str| {
             let passed = world.passed(from.0, parameter);
-            passed.is_some_and(|target| goals.get(&target.spot).map_or(target.spot.0, |at| at.0) == to.0)
+            passed.is_some_and(|target| {
+                goals.get(&target.spot).map_or(target.spot.0, |at| at.0) == to.0
+            })
         };
         let own = all.entry(to.0).or_default();
         if let Err(obstacle) = own.extend(old, new, body, &becomes_local) {

@@ -207,9 +207,8 @@ impl World {
 
     /// Nested stacks follow the resources that make them.
     pub(super) fn follow(&mut self, moves: impl Iterator<Item = (Spot, Spot)>) {
-        let moved: Vec<(Spot, At)> = moves
-            .filter_map(|(from, to)| Some((to, self.children.remove(&from)?)))
-            .collect();
+        let moved: Vec<(Spot, At)> =
+            moves.filter_map(|(from, to)| Some((to, self.children.remove(&from)?))).collect();
         for (to, child) in moved {
             self.makers.insert(child, to.clone());
             self.children.insert(to, child);
@@ -287,11 +286,7 @@ impl World {
 
     /// Returns the names that a template would import in a stack, and the outputs that it would
     /// read.
-    pub(super) fn uses(
-        &self,
-        at: At,
-        template: &Template,
-    ) -> (BTreeSet<String>, BTreeSet<Spot>) {
+    pub(super) fn uses(&self, at: At, template: &Template) -> (BTreeSet<String>, BTreeSet<Spot>) {
         let links = self.links(at, template);
         (links.imports, links.reads)
     }
@@ -431,7 +426,8 @@ impl World {
 fn read_stack(environment: &Environment, site: &Site, arguments: &Object) -> Option<String> {
     let region = arguments.get("Region").map(|region| evaluate(environment, site, region));
     let is_here = region.is_none_or(|region| region.as_deref() == Some(&environment.region));
-    let stack = arguments.get("StackName").filter(|_| is_here && !arguments.contains_key("RoleArn"))?;
+    let stack =
+        arguments.get("StackName").filter(|_| is_here && !arguments.contains_key("RoleArn"))?;
     evaluate(environment, site, stack)
 }
 

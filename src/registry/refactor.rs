@@ -49,7 +49,9 @@ pub fn refactor_block(resource_type: &str) -> Option<String> {
     }
     let tags_stay = |info: &TypeInfo| info.tag_property().is_some_and(|at| info.is_create_only(at));
     if info.as_ref().is_some_and(tags_stay) {
-        return Some("cannot be moved by CloudFormation, since its tags cannot be changed".to_owned());
+        return Some(
+            "cannot be moved by CloudFormation, since its tags cannot be changed".to_owned(),
+        );
     }
     let reason = UNSUPPORTED.refused_in_practice.get(resource_type)?;
     Some(format!("is refused by CloudFormation in practice: {reason}"))

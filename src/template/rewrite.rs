@@ -125,10 +125,7 @@ fn visit_object<'v>(object: &'v Object, tell: &mut dyn FnMut(Reference<'v>)) {
 ///
 /// In the text of `Fn::Sub`, a reference by another reference is written in place; anything else
 /// becomes a variable of the `Fn::Sub`. A `Fn::GetAtt` that is written as a text stays one.
-pub fn rewrite(
-    value: &Value,
-    replace: &mut dyn FnMut(Reference<'_>) -> Option<Value>,
-) -> Value {
+pub fn rewrite(value: &Value, replace: &mut dyn FnMut(Reference<'_>) -> Option<Value>) -> Value {
     match value {
         Value::Array(items) => {
             Value::Array(items.iter().map(|item| rewrite(item, replace)).collect())
@@ -308,7 +305,10 @@ mod tests {
             there,
             r#"{"Fn::Sub":["a-${CdkrZArn}-${CdkrZArn}",{"CdkrZArn":{"Fn::ImportValue":"z"}}]}"#
         );
-        assert_eq!(swap(&there.replace("\"z\"", "\"back\"")), r#"{"Fn::Sub":"a-${B.Arn}-${B.Arn}"}"#);
+        assert_eq!(
+            swap(&there.replace("\"z\"", "\"back\"")),
+            r#"{"Fn::Sub":"a-${B.Arn}-${B.Arn}"}"#
+        );
     }
 
     #[test]

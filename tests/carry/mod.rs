@@ -127,8 +127,7 @@ pub fn planned_with(
     choices: &Choices,
 ) -> (Comparison, Plan) {
     let stacks: Vec<Stack> = deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();
-    let comparison =
-        compare(&deployed.environment, &stacks, local, &Decisions::default()).unwrap();
+    let comparison = compare(&deployed.environment, &stacks, local, &Decisions::default()).unwrap();
     let plan = plan(deployed, local, &comparison, choices);
     (comparison, plan)
 }
@@ -245,7 +244,8 @@ impl<'a> Runner<'a> {
         );
         region.execute_change_set(None, &set.id, false).unwrap();
         self.clock.advance(10_000);
-        let status = &region.describe_stacks(Some(&set.stack_id), None).unwrap().items[0].info.status;
+        let status =
+            &region.describe_stacks(Some(&set.stack_id), None).unwrap().items[0].info.status;
         assert!(["CREATE_COMPLETE", "UPDATE_COMPLETE"].contains(&status.as_str()), "{status}");
         self.ids.insert(change.stack.clone(), set.stack_id);
     }
@@ -266,10 +266,8 @@ impl<'a> Runner<'a> {
                 let body = region.get_template(Some(&id), None, TemplateStage::Original).unwrap();
                 old.push((id.clone(), body));
             }
-            definitions.push(StackDefinition {
-                stack: Some(id),
-                template: self.upload(&stack.template),
-            });
+            definitions
+                .push(StackDefinition { stack: Some(id), template: self.upload(&stack.template) });
         }
         let ids: BTreeMap<String, String> = batch
             .stacks
@@ -316,7 +314,8 @@ impl<'a> Runner<'a> {
     /// What the service says that it will do is what the plan says.
     fn check_actions(&self, batch: &Batch, refactor: &str) {
         let region = self.region();
-        let actions = pages(|token| region.list_stack_refactor_actions(refactor, None, token).unwrap());
+        let actions =
+            pages(|token| region.list_stack_refactor_actions(refactor, None, token).unwrap());
         let created = actions.iter().filter(|each| each.entity == "STACK").count();
         assert_eq!(created, batch.stacks.iter().filter(|stack| stack.before.is_none()).count());
         let moved: BTreeSet<(String, String, Option<String>)> = actions
@@ -361,7 +360,11 @@ pub fn same(expected: &Value, found: &Value, what: &str) {
             let lines: Vec<&str> = text.lines().skip(at.saturating_sub(6)).take(14).collect();
             lines.join("\n")
         };
-        panic!("{what} line {at}\n--- expected\n{}\n--- found\n{}", around(&expected), around(&found));
+        panic!(
+            "{what} line {at}\n--- expected\n{}\n--- found\n{}",
+            around(&expected),
+            around(&found)
+        );
     }
     assert_eq!(expected.lines().count(), found.lines().count(), "{what}");
 }
