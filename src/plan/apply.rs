@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::guide::Guide;
 use super::outputs::{Fate, Outputs};
-use super::world::{At, Spot, Target, World};
+use super::world::{At, Spot, Way, World};
 use crate::model::{Object, Template, Text, Value};
 use crate::template::{self, Reference, reference};
 
@@ -206,15 +206,23 @@ pub(super) fn replacement(
         return (place != &spot)
             .then(|| template::function_call("Fn::GetAtt", Value::Array(items)));
     }
-    let Target { spot, attribute, via } = scene.world.target(from, found)?;
-    let place = scene.place(&spot);
-    if place.0 == to {
-        let stays = via.is_none() && *place == spot;
-        return (!stays).then(|| reference(&place.1, attribute.as_deref()));
+    let mut target = scene.world.target(from, found)?;
+    if scene.place(&target.spot).0 != to
+        && target.way == Way::Nested
+        && let Reference::Name(name, attribute) = found
+    {
+        // What is handed over stays so; to other stacks the resource in between is published.
+        target = scene.world.named(from, name, attribute)?;
     }
-    match via {
-        None => Some(outputs.import(place, attribute.as_ref(), None)),
-        Some(output) => outputs.redirect(&output, found, (place, attribute.as_ref()), to),
+    let place = scene.place(&target.spot);
+    let attribute = target.attribute.as_ref();
+    if place.0 == to {
+        let stays = target.way == Way::Direct && *place == target.spot;
+        return (!stays).then(|| reference(&place.1, attribute.map(Text::as_str)));
+    }
+    match &target.way {
+        Way::Output(output) => outputs.redirect(output, found, (place, attribute), to),
+        _ => Some(outputs.import(place, attribute, None)),
     }
 }
 

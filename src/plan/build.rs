@@ -10,12 +10,9 @@ use super::limits::{MOST_BYTES, MOST_OUTPUTS, MOST_RESOURCES};
 use super::order;
 use super::sections::Additions;
 use super::steps::{Action, Batch, BatchStack, Change, Finding, Move, Purpose, Severity, Step};
-use super::world::{At, Spot, World};
+use super::world::{At, FILLER, FILLER_TYPE, Spot, World};
 use crate::model::{DeployedStack, Object, ResourceType, Template, Text, Value};
 use crate::template::function_call;
-
-/// The logical ID of a resource that keeps a stack from being empty.
-const FILLER: &str = "CdkrFiller";
 
 /// Steps in the making.
 pub(super) struct Builder<'a> {
@@ -100,6 +97,7 @@ impl<'a> Builder<'a> {
             });
         }
         batch.stacks.sort_by(|left, right| left.name.cmp(&right.name));
+        self.world.follow(moves.iter().map(|each| (each.from.clone(), each.to.clone())));
         near.extend(self.near(&stacks));
         self.push(&stacks, &near, Action::Refactor(batch));
     }
@@ -167,7 +165,7 @@ impl<'a> Builder<'a> {
         while template.resource(&id).is_some() {
             id.push('X');
         }
-        let filler = function_call("Type", Value::from("AWS::CloudFormation::WaitConditionHandle"));
+        let filler = function_call("Type", Value::from(FILLER_TYPE));
         match template.sections.get_mut("Resources") {
             Some(Value::Object(resources)) => drop(resources.insert(id.clone(), filler)),
             _ => {
@@ -193,7 +191,11 @@ impl<'a> Builder<'a> {
         let text = self.world.set(at, template);
         let site = &self.world.sites[at];
         let deployed = self.deployed.get(site.name.as_str());
-        let capabilities = deployed.map(|stack| &stack.options.capabilities).into_iter().flatten();
+        let given = deployed.map(|stack| &stack.options.capabilities).into_iter().flatten();
+        let mut capabilities: BTreeSet<String> = given.map(Text::to_string).collect();
+        if may_need_iam(&site.template) {
+            capabilities.extend(["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"].map(str::to_owned));
+        }
         let change = Change {
             stack: site.name.to_string(),
             id: site.id.clone().map(String::from),
@@ -201,14 +203,14 @@ impl<'a> Builder<'a> {
             before,
             template: text.into(),
             parameters,
-            capabilities: capabilities.map(Text::to_string).collect(),
+            capabilities: capabilities.into_iter().collect(),
         };
         self.push(&stacks, &near, Action::Change(change));
     }
 
     /// Takes fillers away where something else is, and tells of stacks that hold nothing else.
     fn tidy(&mut self) {
-        for at in 0..self.world.sites.len() {
+        for at in self.involved() {
             let Some(filler) = self.world.sites[at].filler.clone() else { continue };
             if self.world.count(at) == 1 {
                 let name = self.world.sites[at].name.to_string();
@@ -275,4 +277,13 @@ impl<'a> Builder<'a> {
             }
         }
     }
+}
+
+/// Whether an update of a template may have to acknowledge IAM resources: a nested stack may hold
+/// some, too. A stack that a refactor created has acknowledged none.
+fn may_need_iam(template: &Template) -> bool {
+    template
+        .resources()
+        .filter_map(|(_, body)| body.get("Type")?.as_str())
+        .any(|kind| kind.starts_with("AWS::IAM::") || kind == "AWS::CloudFormation::Stack")
 }

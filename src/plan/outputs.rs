@@ -109,7 +109,10 @@ impl<'w> Outputs<'w> {
         let old_export = world.export_name(output);
         let users = world.users(output);
         let foreign = old_export.as_ref().and_then(|name| world.foreign.get(name));
-        let wanted = self.scene.guide.published(&place, attribute, old_export.is_some()).cloned();
+        // The parent names the outputs of a nested stack, and stays as it is deployed.
+        let is_handed_over = old_export.is_none() && world.is_nested(output.0);
+        let wanted = self.scene.guide.published(&place, attribute, old_export.is_some());
+        let wanted = wanted.filter(|_| !is_handed_over).cloned();
         let unused = users.is_empty() && foreign.is_none();
         let is_wanted = wanted.is_some() || self.scene.guide.has(output);
         if unused && !is_wanted && old_export.as_deref().is_some_and(is_generated) {
@@ -129,7 +132,9 @@ impl<'w> Outputs<'w> {
         let same_name = name == old_export && (name.is_some() || (same_stack && key == output.1));
         let keep = to != *output
             && !same_name
-            && (self.scene.guide.has(output) || !self.can_follow(output, &users, foreign));
+            && (self.scene.guide.has(output)
+                || (is_handed_over && !users.is_empty())
+                || !self.can_follow(output, &users, foreign));
         let unchanged = to == *output && name == old_export;
         if unchanged {
             let fate = Fate { to: None, keep: true, export: name.clone() };
@@ -396,14 +401,13 @@ impl<'w> Outputs<'w> {
                 let users = world.users(origin);
                 let name = body.get("Export").and_then(|export| export.get("Name"));
                 let name = name.and_then(|name| world.evaluate(*at, name));
-                let read_as = (world.sites[*at].own_name.to_string(), key.to_string());
                 let is_import = name.as_ref().is_some_and(|name| {
                     imported.contains(name) || world.foreign.contains_key(name)
                 });
                 let same =
                     *origin == output || (name.is_some() && name == world.export_name(origin));
                 let outside = same && users.iter().any(|user| !templates.contains_key(user));
-                if !users.is_empty() && !is_import && !outside && !read.contains(&read_as) {
+                if !users.is_empty() && !is_import && !outside && !read.contains(&output) {
                     found.push(output);
                 }
             }

@@ -79,13 +79,23 @@ fn value(site: &Site, name: &str) -> Option<Text> {
 }
 
 impl Additions {
-    /// Adds what a resource needs that goes from one stack to another.
+    /// Adds what a resource needs that goes from one stack to another, but for parameters that
+    /// become references there.
     ///
     /// # Errors
     /// When the other stack has something else under one of the names, or when a value is hidden.
-    pub(super) fn extend(&mut self, from: &Site, to: &Site, body: &Object) -> Result<(), Obstacle> {
+    pub(super) fn extend(
+        &mut self,
+        from: &Site,
+        to: &Site,
+        body: &Object,
+        becomes_local: &dyn Fn(&str) -> bool,
+    ) -> Result<(), Obstacle> {
         let mut added = self.clone();
         for (section, name) in used(&from.template, body) {
+            if section == PARAMETERS && becomes_local(&name) {
+                continue;
+            }
             added.add(from, to, section, name)?;
         }
         *self = added;

@@ -285,10 +285,18 @@ pub(super) fn additions(
     findings: &mut Vec<Finding>,
 ) -> BTreeMap<At, Additions> {
     let mut all: BTreeMap<At, Additions> = BTreeMap::new();
+    let goals: HashMap<&Spot, &Spot> = moves.iter().map(|each| (&each.from, &each.to)).collect();
     for Relocation { from, to } in moves.iter().filter(|each| each.from.0 != each.to.0) {
         let Some(body) = world.resource(from) else { continue };
         let (old, new) = (&world.sites[from.0], &world.sites[to.0]);
-        if let Err(obstacle) = all.entry(to.0).or_default().extend(old, new, body) {
+        let becomes_local = |parameter: &str| {
+            let passed = world.passed(from.0, parameter);
+            passed.is_some_and(|target| {
+                goals.get(&target.spot).map_or(target.spot.0, |at| at.0) == to.0
+            })
+        };
+        let own = all.entry(to.0).or_default();
+        if let Err(obstacle) = own.extend(old, new, body, &becomes_local) {
             let place = world.location(from);
             findings.push(Finding {
                 severity: Severity::Error,

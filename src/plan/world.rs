@@ -12,6 +12,12 @@ use crate::model::{
 };
 use crate::template::{self, Intrinsic, Reference, as_reference, json};
 
+/// The logical ID of a resource that keeps a stack from being empty.
+pub(super) const FILLER: &str = "CdkrFiller";
+
+/// Its type: it does nothing and costs nothing.
+pub(super) const FILLER_TYPE: &str = "AWS::CloudFormation::WaitConditionHandle";
+
 /// The number of a stack.
 pub(super) type At = usize;
 
@@ -32,7 +38,7 @@ pub(super) struct Site {
     pub(super) parameters: BTreeMap<Text, Text>,
     /// Needs macros: its template cannot be sent in a refactor.
     pub(super) has_macros: bool,
-    /// The filler that a step of the plan put in.
+    /// The filler that a step of this plan or of an earlier one put in.
     pub(super) filler: Option<Text>,
     links: Links,
 }
@@ -44,8 +50,8 @@ struct Links {
     exports: BTreeMap<String, Text>,
     /// Names that it imports.
     imports: BTreeSet<String>,
-    /// Outputs that it reads: name of the stack, key.
-    reads: BTreeSet<(String, String)>,
+    /// Outputs that it reads.
+    reads: BTreeSet<Spot>,
 }
 
 /// A resource that a reference means, however it is written.
@@ -53,8 +59,18 @@ struct Links {
 pub(super) struct Target {
     pub(super) spot: Spot,
     pub(super) attribute: Option<Text>,
-    /// The outermost output on the way, if it is not referred to directly.
-    pub(super) via: Option<Spot>,
+    pub(super) way: Way,
+}
+
+/// How a reference gets to its resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It names it.
+    Direct,
+    /// It names this output, which publishes it.
+    Output(Spot),
+    /// It is handed over between a nested stack and its parent.
+    Nested,
 }
 
 /// All stacks.
@@ -65,6 +81,10 @@ pub(super) struct World {
     exports: BTreeMap<String, Spot>,
     importers: HashMap<String, BTreeSet<At>>,
     readers: HashMap<Spot, BTreeSet<At>>,
+    /// Nested stacks by the resources that make them.
+    children: HashMap<Spot, At>,
+    /// The resources that make nested stacks.
+    makers: HashMap<At, Spot>,
     /// For each export the stacks that import it in a way that is not seen here.
     pub(super) foreign: BTreeMap<String, BTreeSet<Text>>,
 }
@@ -86,9 +106,9 @@ impl World {
                 id: Some(stack.id.clone()),
                 text: Some(stack.body.clone()),
                 has_macros: has_macros(&template),
+                filler: filler_in(&template),
                 template,
                 parameters: stack.stack.parameters.clone(),
-                filler: None,
                 links: Links::default(),
             })
             .collect();
@@ -100,10 +120,22 @@ impl World {
             exports: BTreeMap::new(),
             importers: HashMap::default(),
             readers: HashMap::default(),
+            children: HashMap::default(),
+            makers: HashMap::default(),
             foreign: BTreeMap::new(),
         };
         for site in sites {
             world.add(site);
+        }
+        for stack in deployed {
+            let maker = stack.stack.parent.as_ref().and_then(|parent| {
+                let at = world.at(parent.stack.as_str())?;
+                Some((at, Text::from(parent.logical_id.as_str())))
+            });
+            if let Some((maker, child)) = maker.zip(world.at(stack.stack.name.as_str())) {
+                world.children.insert(maker.clone(), child);
+                world.makers.insert(child, maker);
+            }
         }
         for at in 0..world.sites.len() {
             world.link(at);
@@ -173,6 +205,31 @@ impl World {
         self.sites[at].template.resources().count()
     }
 
+    /// Nested stacks follow the resources that make them.
+    pub(super) fn follow(&mut self, moves: impl Iterator<Item = (Spot, Spot)>) {
+        let moved: Vec<(Spot, At)> =
+            moves.filter_map(|(from, to)| Some((to, self.children.remove(&from)?))).collect();
+        for (to, child) in moved {
+            self.makers.insert(child, to.clone());
+            self.children.insert(to, child);
+        }
+    }
+
+    /// Whether a stack is nested in another one.
+    pub(super) fn is_nested(&self, at: At) -> bool {
+        self.makers.contains_key(&at)
+    }
+
+    /// Returns the resource that a parameter of a nested stack stands for, if its parent passes
+    /// a reference and nothing else.
+    pub(super) fn passed(&self, at: At, parameter: &str) -> Option<Target> {
+        let maker = self.makers.get(&at)?;
+        let properties = self.resource(maker)?.get("Properties")?;
+        let (name, attribute) = as_reference(properties.get("Parameters")?.get(parameter)?)?;
+        let target = self.target(maker.0, Reference::Name(name, attribute))?;
+        Some(Target { way: Way::Nested, ..target })
+    }
+
     /// Sets the template that a step leaves. Returns the text to be sent.
     pub(super) fn set(&mut self, at: At, template: Template) -> Text {
         let text: Text = write(&template).into();
@@ -206,40 +263,31 @@ impl World {
                 users.remove(&at);
             }
         }
-        for (stack, key) in links.reads {
-            if let Some(other) = self.at(&stack)
-                && let Some(users) = self.readers.get_mut(&(other, key.into()))
-            {
+        for output in links.reads {
+            if let Some(users) = self.readers.get_mut(&output) {
                 users.remove(&at);
             }
         }
     }
 
     fn link(&mut self, at: At) {
-        let site = &self.sites[at];
-        let links = Links::of(&self.environment, site, &site.template);
+        let links = self.links(at, &self.sites[at].template);
         for (name, key) in &links.exports {
             self.exports.insert(name.clone(), (at, key.clone()));
         }
         for name in &links.imports {
             self.importers.entry(name.clone()).or_default().insert(at);
         }
-        for (stack, key) in &links.reads {
-            if let Some(other) = self.at(stack) {
-                self.readers.entry((other, key.as_str().into())).or_default().insert(at);
-            }
+        for output in &links.reads {
+            self.readers.entry(output.clone()).or_default().insert(at);
         }
         self.sites[at].links = links;
     }
 
     /// Returns the names that a template would import in a stack, and the outputs that it would
-    /// read: the name of the stack, the key.
-    pub(super) fn uses(
-        &self,
-        at: At,
-        template: &Template,
-    ) -> (BTreeSet<String>, BTreeSet<(String, String)>) {
-        let links = Links::of(&self.environment, &self.sites[at], template);
+    /// read.
+    pub(super) fn uses(&self, at: At, template: &Template) -> (BTreeSet<String>, BTreeSet<Spot>) {
+        let links = self.links(at, template);
         (links.imports, links.reads)
     }
 
@@ -271,8 +319,11 @@ impl World {
     pub(super) fn neighbours(&self, at: At) -> BTreeSet<At> {
         let links = &self.sites[at].links;
         let mut found = self.producers(at);
-        for (name, key) in &links.exports {
+        for name in links.exports.keys() {
             found.extend(self.importers.get(name).into_iter().flatten());
+        }
+        let outputs = self.sites[at].template.section("Outputs");
+        for (key, _) in outputs.into_iter().flat_map(Object::iter) {
             found.extend(self.readers.get(&(at, key.clone())).into_iter().flatten());
         }
         found.remove(&at);
@@ -283,7 +334,7 @@ impl World {
     pub(super) fn producers(&self, at: At) -> BTreeSet<At> {
         let links = &self.sites[at].links;
         let imported = links.imports.iter().filter_map(|name| Some(self.exports.get(name)?.0));
-        let read = links.reads.iter().filter_map(|(stack, _)| self.at(stack));
+        let read = links.reads.iter().map(|output| output.0);
         imported.chain(read).filter(|other| *other != at).collect()
     }
 
@@ -301,13 +352,33 @@ impl World {
 
     /// Returns the resource that a reference in a stack means, if it means one and nothing else.
     pub(super) fn target(&self, at: At, found: Reference<'_>) -> Option<Target> {
-        if let Reference::Name(name, attribute) = found {
-            let spot = (at, Text::from(name));
-            self.resource(&spot)?;
-            return Some(Target { spot, attribute: attribute.map(Text::from), via: None });
+        let Reference::Name(name, attribute) = found else {
+            let output = self.output_of(at, found)?;
+            let target = self.meaning(&output, 0)?;
+            return Some(Target { way: Way::Output(output), ..target });
+        };
+        if self.sites[at].template.resource(name).is_none() {
+            return if attribute.is_none() { self.passed(at, name) } else { None };
         }
-        let output = self.output_of(at, found)?;
-        self.meaning(&output, 0).map(|target| Target { via: Some(output), ..target })
+        let handed = self
+            .nested_output(at, name, attribute)
+            .and_then(|output| self.meaning(&output, 0))
+            .map(|target| Target { way: Way::Nested, ..target });
+        handed.or_else(|| self.named(at, name, attribute))
+    }
+
+    /// Returns the resource that a name in a stack is, wherever its attributes come from.
+    pub(super) fn named(&self, at: At, name: &str, attribute: Option<&str>) -> Option<Target> {
+        let spot = (at, Text::from(name));
+        self.resource(&spot)?;
+        Some(Target { spot, attribute: attribute.map(Text::from), way: Way::Direct })
+    }
+
+    /// Returns the output of a nested stack that an attribute is.
+    fn nested_output(&self, at: At, name: &str, attribute: Option<&str>) -> Option<Spot> {
+        let key = attribute?.strip_prefix("Outputs.")?;
+        let child = self.children.get(&(at, Text::from(name)))?;
+        Some((*child, key.into()))
     }
 
     /// Returns the resource that an output publishes, if it publishes a reference and nothing
@@ -327,25 +398,23 @@ impl World {
     }
 }
 
-impl Links {
-    fn of(environment: &Environment, site: &Site, template: &Template) -> Self {
-        let mut links = Self::default();
+impl World {
+    fn links(&self, at: At, template: &Template) -> Links {
+        let mut links = Links::default();
         for section in ["Resources", "Outputs"] {
             let Some(section) = template.sections.get(section) else { continue };
             template::visit(section, &mut |found| match found {
-                Reference::Import(name) => {
-                    links.imports.extend(evaluate(environment, site, name));
-                }
-                Reference::StackOutput(_, key, arguments) => {
-                    let stack = read_stack(environment, site, arguments);
-                    links.reads.extend(stack.map(|stack| (stack, key.to_owned())));
+                Reference::Import(name) => links.imports.extend(self.evaluate(at, name)),
+                Reference::StackOutput(..) => links.reads.extend(self.output_of(at, found)),
+                Reference::Name(name, attribute @ Some(_)) => {
+                    links.reads.extend(self.nested_output(at, name, attribute));
                 }
                 _ => {}
             });
         }
         for (key, output) in template.section("Outputs").into_iter().flat_map(Object::iter) {
             let name = output.get("Export").and_then(|export| export.get("Name"));
-            if let Some(name) = name.and_then(|name| evaluate(environment, site, name)) {
+            if let Some(name) = name.and_then(|name| self.evaluate(at, name)) {
                 links.exports.insert(name, key.clone());
             }
         }
@@ -372,6 +441,14 @@ fn evaluate(environment: &Environment, site: &Site, value: &Value) -> Option<Str
     };
     let context = Context { environment, stack_name: &site.own_name, parameter: &parameter };
     context.evaluate(value)
+}
+
+/// Finds the filler that an earlier plan put in.
+fn filler_in(template: &Template) -> Option<Text> {
+    let is_filler = |(id, body): &(&Text, &Object)| {
+        id.starts_with(FILLER) && body.get("Type").and_then(Value::as_str) == Some(FILLER_TYPE)
+    };
+    template.resources().find(is_filler).map(|(id, _)| id.clone())
 }
 
 /// The name in the ARN of a stack.

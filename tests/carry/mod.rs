@@ -14,11 +14,11 @@ use cdkr::local::{
     UpdateStack,
 };
 use cdkr::model::{
-    DeployedEnvironment, DeployedResource, DeployedStack, Environment, Export, Location, Stack,
-    StackOptions, StackStatus, StatusKind, Text,
+    DeployedEnvironment, DeployedResource, DeployedStack, Environment, Export, Location, Object,
+    Stack, StackOptions, StackStatus, StatusKind, Text, Value,
 };
 use cdkr::plan::{Action, Batch, Change, Choices, Plan, Purpose, Step, body_digest, plan};
-use cdkr::template;
+use cdkr::template::{self, json};
 
 /// Everything that is deployed in an environment.
 pub fn deployed_from(region: &Region<'_>, environment: &Environment) -> DeployedEnvironment {
@@ -215,7 +215,7 @@ impl<'a> Runner<'a> {
             .collect();
         let set = region
             .create_change_set(&CreateChangeSet {
-                name: "cdkr".to_owned(),
+                name: format!("cdkr-{}", cdkr::local::Clock::now_ms(self.clock)),
                 kind: if creates { ChangeSetType::Create } else { ChangeSetType::Update },
                 update: UpdateStack {
                     name: if creates { change.stack.clone() } else { id },
@@ -335,4 +335,36 @@ impl<'a> Runner<'a> {
             .collect();
         assert_eq!(moved, planned);
     }
+}
+
+/// A value with its keys in order, to be shown.
+pub fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        Value::Object(object) => {
+            let mut members: Vec<_> =
+                object.iter().map(|(key, value)| (key.clone(), sorted(value))).collect();
+            members.sort_by(|left, right| left.0.cmp(&right.0));
+            Value::Object(Object::from_iter(members))
+        }
+        other => other.clone(),
+    }
+}
+
+/// Fails at the first line that differs.
+pub fn same(expected: &Value, found: &Value, what: &str) {
+    let (expected, found) = (json::to_pretty(&sorted(expected)), json::to_pretty(&sorted(found)));
+    let mut lines = expected.lines().zip(found.lines()).enumerate();
+    if let Some((at, _)) = lines.find(|(_, (left, right))| left != right) {
+        let around = |text: &str| -> String {
+            let lines: Vec<&str> = text.lines().skip(at.saturating_sub(6)).take(14).collect();
+            lines.join("\n")
+        };
+        panic!(
+            "{what} line {at}\n--- expected\n{}\n--- found\n{}",
+            around(&expected),
+            around(&found)
+        );
+    }
+    assert_eq!(expected.lines().count(), found.lines().count(), "{what}");
 }
