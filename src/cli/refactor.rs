@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::Exit;
 use super::failure::Failure;
 use super::host::TerminalHost;
 use super::shared::{AccountArgs, AppArgs};
 use super::terminal::Terminal;
 use super::work::{Cancelling, block_on};
-use super::Exit;
 use crate::event::{Host as _, Question};
 use crate::report::{self, Style};
 use crate::settings::{Place, Settings, Surroundings, Typed};
@@ -274,7 +274,10 @@ impl RefactorArgs {
             let moves = one.moves();
             let done = report::carried(&one.environment, moves, one.done.journal.as_deref());
             match self.output {
-                Form::Json => terminal.answer(&(report::carried_json(&one.environment, moves, one.done.journal.as_deref()) + "\n"))?,
+                Form::Json => terminal.answer(
+                    &(report::carried_json(&one.environment, moves, one.done.journal.as_deref())
+                        + "\n"),
+                )?,
                 Form::Table | Form::Markdown => terminal.answer(&done)?,
             }
         }

@@ -112,7 +112,10 @@ pub(super) fn revert(arguments: &RevertArgs, terminal: &mut Terminal) -> Result<
     if !arguments.yes {
         let question = Question {
             text: format!("Undo the run of {}?", journal.display()),
-            choices: vec!["Yes, move its resources back".to_owned(), "No, change nothing".to_owned()],
+            choices: vec![
+                "Yes, move its resources back".to_owned(),
+                "No, change nothing".to_owned(),
+            ],
             default: 1,
             flag: "--yes".to_owned(),
         };
@@ -127,12 +130,7 @@ pub(super) fn revert(arguments: &RevertArgs, terminal: &mut Terminal) -> Result<
     said(terminal, "undone", &done?, &journal)
 }
 
-fn said(
-    terminal: &mut Terminal,
-    word: &str,
-    done: &Done,
-    journal: &Path,
-) -> Result<Exit, Failure> {
+fn said(terminal: &mut Terminal, word: &str, done: &Done, journal: &Path) -> Result<Exit, Failure> {
     let shown = report::plain(&journal.display().to_string()).into_owned();
     let steps = report::count(done.steps, "step");
     terminal.answer(&format!("{steps} {word}: {shown}\n"))?;

@@ -117,7 +117,7 @@ fn change(
             id,
             purpose: match change.purpose {
                 Purpose::RemoveFiller => Purpose::Fill,
-                Purpose::Create | Purpose::Fill => Purpose::RemoveFiller,
+                Purpose::Create | Purpose::Prepare | Purpose::Fill => Purpose::RemoveFiller,
             },
             before: Some(now),
             template: body,

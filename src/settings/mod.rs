@@ -247,10 +247,9 @@ impl SettingsError {
     /// Whether the command line is wrong, not a file.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::NoApp
-            | Self::NoConcurrency
-            | Self::ContextForm(_)
-            | Self::ContextReserved(_) => true,
+            Self::NoApp | Self::NoConcurrency | Self::ContextForm(_) | Self::ContextReserved(_) => {
+                true
+            }
             Self::Decision(error) => error.is_usage(),
             Self::Unreadable { .. } | Self::Malformed { .. } | Self::Override(_) => false,
         }

@@ -104,7 +104,7 @@ impl<'de> Deserialize<'de> for Mappings {
 }
 
 /// Reads an override file.
-pub(super) fn read(directory: &Path, file: &Path) -> Result<Vec<Pair>, SettingsError> {
+pub fn read(directory: &Path, file: &Path) -> Result<Vec<Pair>, SettingsError> {
     let wire: Wire = project::required(&directory.join(file), "override file")?;
     let wrong = |problem: String| OverrideError { file: file.to_owned(), problem };
     let origin = file.display().to_string();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::Error;
-use super::planning::{Prepared, RECORDS, Refusals, prepare_without};
+use super::planning::{Prepared, Refusals, prepare_without, records};
 use crate::aws::Roles;
 use crate::event::{Event, Host};
 use crate::model::{Environment, StackOptions};
@@ -51,7 +51,8 @@ pub async fn carry_out(
     cancel: &Cancel,
 ) -> Result<Vec<Carried>, Error> {
     let mut refusals = Refusals::new();
-    let mut work = Work { place, host, cancel, directory: journals(&place.project), carried: Vec::new() };
+    let mut work =
+        Work { place, host, cancel, directory: journals(&place.project), carried: Vec::new() };
     for _ in 0..REPLANS {
         refuse_if_interrupted(&work.directory, &prepared)?;
         let Some(refused) = work.attempt(&prepared).await? else { break };
@@ -146,46 +147,11 @@ impl Carried {
 /// A type that the service refuses, and its words.
 type RefusedType = (String, String);
 
-/// Carries out the plans of environments that are not done yet. Returns the type that the service
-/// refuses, if it does.
-async fn attempt(
-    settings: &Settings,
-    prepared: &Prepared,
-    directory: &Path,
-    host: &dyn Host,
-    cancel: &Cancel,
-    carried: &mut Vec<Carried>,
-) -> Result<Option<(Environment, RefusedType)>, Error> {
-    let Some(connection) = &prepared.connection else { return Ok(None) };
-    for planned in &prepared.plans {
-        let environment = planned.plan.environment();
-        let is_done = carried.iter().any(|other| other.environment == environment);
-        if is_done || planned.plan.steps.is_empty() {
-            continue;
-        }
-        let options = RunOptions {
-            new_stacks: planned.new_stacks.clone(),
-            ..options(&settings.account, &planned.roles, cancel)
-        };
-        let runner = Runner::new(&connection.aws, planned.roles.clone(), host, options);
-        match Box::pin(runner.run(&planned.plan, directory)).await {
-            Ok(done) => {
-                carried.push(Carried { environment, plan: planned.plan.clone(), done });
-            }
-            Err(error) => match refused_type(&error) {
-                Some(refused) => return Ok(Some((environment, refused))),
-                None => return Err(Error::Run { environment, source: Box::new(error) }),
-            },
-        }
-    }
-    Ok(None)
-}
-
 fn refused_type(error: &RunError) -> Option<RefusedType> {
     match &*error.problem {
-        Problem::Refused(Reason { is_about_type: true, resource_type: Some(name), text, .. }) => {
-            Some((name.clone(), text.clone()))
-        }
+        Problem::Refused(Reason {
+            is_about_type: true, resource_type: Some(name), text, ..
+        }) => Some((name.clone(), text.clone())),
         _ => None,
     }
 }
@@ -207,7 +173,7 @@ fn refuse_if_interrupted(directory: &Path, prepared: &Prepared) -> Result<(), Er
 
 /// Where journals are kept.
 pub(super) fn journals(project: &Path) -> PathBuf {
-    project.join(RECORDS).join(RUNS)
+    records(project).join(RUNS)
 }
 
 pub(super) fn options(account: &Account, roles: &Roles, cancel: &Cancel) -> RunOptions {

@@ -8,6 +8,7 @@ use std::thread;
 use super::Error;
 use super::account::{self, Connection};
 use super::decisions::distribute;
+use super::parameters;
 use super::selection::Selection;
 use super::sources::{self, AGAINST, APP, Deployed, Sources};
 use crate::assembly::{Assembly, AssemblyStack, StackProperties};
@@ -174,6 +175,7 @@ fn group(sources: Sources) -> (Vec<(Environment, Sides)>, Option<Connection>) {
         sides.local.extend(stack.nested);
     }
     for sides in environments.values_mut() {
+        parameters::complete(sides);
         sides.marks.sort();
         sides.marks.dedup();
     }

@@ -4,11 +4,11 @@ use crate::assembly::{AppError, AssemblyError, SelectError};
 use crate::aws::{AwsError, RoleOptionsError};
 use crate::compare::CompareError;
 use crate::model::Environment;
+use crate::run::{JournalError, RunError};
+use crate::settings::SettingsError;
 use crate::toolkit::DecisionError;
 use crate::toolkit::local::LocalError;
 use crate::toolkit::{NoRun, PlanFileError, ReversalError};
-use crate::run::{JournalError, RunError};
-use crate::settings::SettingsError;
 use std::path::PathBuf;
 
 /// Why a use case fails.
@@ -111,7 +111,9 @@ impl Error {
             Self::Interrupted { .. } => {
                 "`cdkr resume` continues it, `cdkr revert` undoes what is done"
             }
-            Self::NoRun(error) if matches!(**error, NoRun::Several(_)) => "name the one that is meant",
+            Self::NoRun(error) if matches!(**error, NoRun::Several(_)) => {
+                "name the one that is meant"
+            }
             Self::Local(LocalError::NotThere(_)) => {
                 "`cdkr local seed` deploys an app to it; stacks to report are named before `--local`"
             }

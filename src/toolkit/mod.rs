@@ -12,6 +12,7 @@ mod detect;
 mod error;
 mod files;
 pub mod local;
+mod parameters;
 mod plan_file;
 mod planning;
 mod reversal;
@@ -25,8 +26,8 @@ pub use decisions::DecisionError;
 pub use detect::Outcome;
 pub use error::Error;
 pub use plan_file::{PlanFileError, prepare_file, save_plan, write_templates};
-pub use reversal::{ReversalError, prepare_reversal};
 pub use planning::{Planned, Prepared, prepare};
+pub use reversal::{ReversalError, prepare_reversal};
 
 #[cfg(test)]
 mod tests;

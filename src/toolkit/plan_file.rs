@@ -128,8 +128,8 @@ pub async fn prepare_file(place: &Place, file: &Path) -> Result<Prepared, Error>
 
 fn read(file: &Path) -> Result<Wire, PlanFileError> {
     let owned = || file.to_owned();
-    let text = fs::read_to_string(file)
-        .map_err(|error| PlanFileError::Read { file: owned(), error })?;
+    let text =
+        fs::read_to_string(file).map_err(|error| PlanFileError::Read { file: owned(), error })?;
     let malformed = |error| PlanFileError::Malformed { file: owned(), error };
     let head: Head = serde_json::from_str(&text).map_err(malformed)?;
     if head.version != VERSION {

@@ -1,7 +1,7 @@
 //! From what moved to the steps that move it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use futures_util::future::join_all;
 
@@ -17,7 +17,12 @@ use crate::plan::{self, Choices, Finding, Plan, Refused, Severity};
 use crate::settings::Settings;
 
 /// The directory of our records, in the directory of the project.
-pub(super) const RECORDS: &str = ".cdkr";
+const RECORDS: &str = ".cdkr";
+
+/// Where our records are kept, as people would write it.
+pub(super) fn records(project: &Path) -> PathBuf {
+    if project == Path::new(".") { PathBuf::from(RECORDS) } else { project.join(RECORDS) }
+}
 
 /// What was found, and what is to be done about it.
 pub struct Prepared {
@@ -90,13 +95,13 @@ pub(super) async fn prepare_without(
         let mut choices = choices(settings);
         choices.refused = refused.get(&comparison.environment).cloned().unwrap_or_default();
         let open = plan::uncertain_types(comparison, &choices);
-        let records = settings.project.join(RECORDS);
+        let records = records(&settings.project);
         let asked = types::described(
             &connection.aws,
             &comparison.environment,
             &roles,
             &open,
-            Path::new(&records),
+            &records,
         );
         let (described, warnings) = asked.await;
         choices.described = described;

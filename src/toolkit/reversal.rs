@@ -85,10 +85,8 @@ async fn environment_plan(
         .flat_map(|(source, destination)| [source.stack.as_str(), destination.stack.as_str()])
         .map(|name| name.split_once('/').map_or(name, |(root, _)| root))
         .collect();
-    let wanted = names.iter().map(|name| Wanted {
-        name: (*name).to_owned(),
-        roles: Roles::default(),
-    });
+    let wanted =
+        names.iter().map(|name| Wanted { name: (*name).to_owned(), roles: Roles::default() });
     let request = ReadRequest {
         environment: environment.clone(),
         stacks: wanted.collect(),
@@ -104,7 +102,12 @@ async fn environment_plan(
             let origin = pair.origin.clone();
             ReversalError::NotDeployed { location, environment: environment.clone(), origin }
         })?;
-        moves.push(Move::new(&found.resource_type, found.physical_id.as_deref(), source, destination));
+        moves.push(Move::new(
+            &found.resource_type,
+            found.physical_id.as_deref(),
+            source,
+            destination,
+        ));
     }
     let plan = plan::reverse(&read.deployed, &moves, Past::default());
     let planned = Planned { plan, roles: Roles::default(), new_stacks: BTreeMap::new() };

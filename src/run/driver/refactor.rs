@@ -413,7 +413,11 @@ impl Driver<'_> {
                     return self.drop_attempt(step, &open, "it was not executed").await;
                 }
                 _ => {
-                    return self.pursue(step, batch, &open, &id).await.map(|_| ()).or_else(harmless);
+                    return self
+                        .pursue(step, batch, &open, &id)
+                        .await
+                        .map(|_| ())
+                        .or_else(harmless);
                 }
             }
         }

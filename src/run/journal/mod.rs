@@ -14,8 +14,8 @@ pub(super) use file::Journal;
 pub use file::JournalError;
 pub(super) use list::reversal_of;
 pub use list::{RunInfo, RunState, runs};
-pub use origin::{Origin, origin};
 pub(super) use lock::{Lock, LockError};
+pub use origin::{Origin, origin};
 pub(super) use record::{
     Before, Begin, Call, Deletion, End, GaveUp, Kind, Line, Named, NewStack, Outcome, Record,
     Sending, Sent, StepDone, StepStarted, Task, VERSION,

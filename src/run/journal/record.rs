@@ -268,8 +268,7 @@ impl<'a> Task<'a> {
 
     /// Returns what the step does, as people say it.
     pub(in crate::run) fn title(self) -> String {
-        use crate::aws::Roles;
-use crate::plan::Purpose;
+        use crate::plan::Purpose;
         match self {
             Task::Refactor(batch) => {
                 let names: Vec<&str> =
@@ -282,6 +281,7 @@ use crate::plan::Purpose;
             }
             Task::Change(change) => match change.purpose {
                 Purpose::Create => format!("create {}", change.stack),
+                Purpose::Prepare => format!("add what is needed to {}", change.stack),
                 Purpose::Fill => format!("put a filler into {}", change.stack),
                 Purpose::RemoveFiller => format!("remove the filler from {}", change.stack),
             },
