@@ -2,57 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+mod program;
 
-use tempfile::TempDir;
-
-/// A directory in which the program is run.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cdkr"));
-        command.args(arguments).env_clear().env("HOME", self.path()).stdin(Stdio::null());
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).current_dir(self.path());
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
-    }
-
-    /// The standard output of a call that succeeds.
-    fn out(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-        text(&output.stdout)
-    }
-
-    /// The standard error stream of a call that fails with an exit code.
-    fn err(&self, arguments: &[&str], code: i32) -> String {
-        let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
-        text(&output.stderr)
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn app(name: &str, side: &str) -> String {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    root.join("fixtures/apps").join(name).join(side).to_str().unwrap().to_owned()
-}
+use program::{Place, app, text};
 
 #[test]
 fn what_moved_since_an_app_was_seeded_is_found() {

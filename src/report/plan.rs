@@ -83,21 +83,33 @@ fn refactored(batch: &Batch) -> String {
     text
 }
 
+/// What stays, each kind of it once: a construct may have dozens of the same.
 fn staying(staying: &[Staying]) -> Option<String> {
     if staying.is_empty() {
         return None;
     }
-    let mut lines = vec![paint::heading("Cannot be moved, the deployment will replace it:")];
+    let mut kinds: Vec<(&Staying, Vec<&Staying>)> = Vec::new();
     for one in staying {
-        lines.push(format!(
-            "  {}  {} → {}",
-            plain(&one.resource_type),
-            plain(&one.source),
-            plain(&one.destination)
-        ));
-        lines.push(format!("    {}", plain(&one.reason)));
-        let consequence = plain(&one.consequence);
-        lines.push(if one.dangerous {
+        let is_same = |other: &Staying| {
+            !one.dangerous
+                && (&one.resource_type, &one.reason, &one.consequence, one.dangerous)
+                    == (&other.resource_type, &other.reason, &other.consequence, other.dangerous)
+        };
+        match kinds.iter_mut().find(|(other, _)| is_same(other)) {
+            Some((_, all)) => all.push(one),
+            None => kinds.push((one, vec![one])),
+        }
+    }
+    let mut lines = vec![paint::heading("Cannot be moved, the deployment will replace it:")];
+    for (first, all) in kinds {
+        let what = match all.len() {
+            1 => format!("{} → {}", plain(&first.source), plain(&first.destination)),
+            count => format!("{count} resources"),
+        };
+        lines.push(format!("  {}  {what}", plain(&first.resource_type)));
+        lines.push(format!("    {}", plain(&first.reason)));
+        let consequence = plain(&first.consequence);
+        lines.push(if first.dangerous {
             format!("    {}", paint::loss(format!("dangerous: {consequence}")))
         } else {
             format!("    {consequence}")
