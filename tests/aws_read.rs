@@ -310,6 +310,7 @@ fn an_account_of_five_hundred_stacks_costs_what_ours_cost() {
     let everything = cdkr::aws::ReadRequest { depth: Depth::Comparison, ..request(&all) };
     assert_eq!(names(&world.read(&everything).unwrap()), all);
     let calls = world.running.requests().len() - 4;
-    // A template each, and the pages of one listing.
-    assert!((500..=510).contains(&calls), "{calls} calls");
+    // A template each and the pages of one listing; a stack that the listing has not reached when
+    // its turn comes is described by its name, which depends on how fast the answers are.
+    assert!((500..=1_010).contains(&calls), "{calls} calls");
 }

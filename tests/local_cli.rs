@@ -31,8 +31,12 @@ fn the_account_and_the_assembly_that_was_deployed_give_the_same_answer() {
         let old = ["--additional-stack-name", "MyStack"];
         let old: &[&str] = if name == "rfc-0162" { &old } else { &[] };
         let dry = ["refactor", "--dry-run", "--app", &after, "--output", "json"];
-        let account = place.out(&[&dry[..], &["--local", "state"], old].concat());
-        let assembly = place.out(&[&dry[..], &["--against", &before]].concat());
+        let mut account = place.json(&[&dry[..], &["--local", "state"], old].concat());
+        let assembly = place.json(&[&dry[..], &["--against", &before]].concat());
+        for environment in account["environments"].as_array_mut().unwrap() {
+            // Only with an account there is something to be done.
+            environment.as_object_mut().unwrap().remove("plan");
+        }
         assert_eq!(account, assembly, "{name}");
     }
 }
