@@ -24,7 +24,7 @@ pub(super) fn batches(world: &World, moves: &[Relocation]) -> Vec<Vec<Vec<Reloca
     for group in independent(moves) {
         let mut batches = Vec::new();
         for phase in phases(world, &group) {
-            batches.extend(of_five(world, phase));
+            batches.extend(of_five(phase));
         }
         groups.push(batches);
     }
@@ -34,14 +34,6 @@ pub(super) fn batches(world: &World, moves: &[Relocation]) -> Vec<Vec<Vec<Reloca
 /// Splits moves into groups that share no stack, in the order of their first stacks.
 fn independent(moves: &[Relocation]) -> Vec<Vec<Relocation>> {
     let mut leader: BTreeMap<At, At> = BTreeMap::new();
-    fn find(leader: &mut BTreeMap<At, At>, at: At) -> At {
-        let mut root = at;
-        while let Some(next) = leader.get(&root).copied().filter(|next| *next != root) {
-            root = next;
-        }
-        leader.insert(at, root);
-        root
-    }
     for each in moves {
         let (from, to) = (find(&mut leader, each.from.0), find(&mut leader, each.to.0));
         leader.insert(from.max(to), from.min(to));
@@ -52,6 +44,16 @@ fn independent(moves: &[Relocation]) -> Vec<Vec<Relocation>> {
         groups.entry(root).or_default().push(each.clone());
     }
     groups.into_values().collect()
+}
+
+/// The stack that stands for the group of another.
+fn find(leader: &mut BTreeMap<At, At>, at: At) -> At {
+    let mut root = at;
+    while let Some(next) = leader.get(&root).copied().filter(|next| *next != root) {
+        root = next;
+    }
+    leader.insert(at, root);
+    root
 }
 
 /// Splits moves in two if some have to make way for others.
@@ -87,7 +89,7 @@ fn phases(world: &World, moves: &[Relocation]) -> Vec<Vec<Relocation>> {
 
 /// Splits moves into lists with at most five stacks each: always the moves that need the fewest
 /// further stacks next.
-fn of_five(world: &World, moves: Vec<Relocation>) -> Vec<Vec<Relocation>> {
+fn of_five(moves: Vec<Relocation>) -> Vec<Vec<Relocation>> {
     let stacks: BTreeSet<At> = moves.iter().flat_map(|each| [each.from.0, each.to.0]).collect();
     if stacks.len() <= MOST_STACKS {
         return vec![moves];
@@ -118,8 +120,6 @@ fn of_five(world: &World, moves: Vec<Relocation>) -> Vec<Vec<Relocation>> {
         list.sort();
         lists.push(list);
     }
-    debug_assert!(lists.iter().all(|list| !list.is_empty()));
-    let _ = world;
     lists
 }
 

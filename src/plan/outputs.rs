@@ -114,11 +114,12 @@ impl<'w> Outputs<'w> {
         let wanted = self.scene.guide.published(&place, attribute, old_export.is_some());
         let wanted = wanted.filter(|_| !is_handed_over).cloned();
         let unused = users.is_empty() && foreign.is_none();
-        let is_wanted = wanted.is_some() || self.scene.guide.has(output);
-        if unused && !is_wanted && old_export.as_deref().is_some_and(is_generated) {
+        let renamed = wanted.filter(|wanted| self.is_free(wanted, &place, output));
+        let is_wanted = renamed.is_some() || self.scene.guide.has(output);
+        let came_along = |name: &str| is_generated(name) || self.scene.guide.is_past();
+        if unused && !is_wanted && old_export.as_deref().is_some_and(came_along) {
             return Fate { to: None, keep: false, export: None };
         }
-        let renamed = wanted.filter(|wanted| self.is_free(wanted, &place, output));
         let (key, export) = match renamed {
             Some(Published { key, export }) => (key, export),
             None if same_stack => {
@@ -203,7 +204,7 @@ impl<'w> Outputs<'w> {
     ) -> bool {
         let with_users: BTreeSet<At> = self.touched.union(users).copied().collect();
         let fits = with_users.len() <= MOST_STACKS
-            && users.iter().all(|at| !self.scene.world.sites[*at].has_macros);
+            && users.iter().all(|at| self.scene.world.sites[*at].can_follow);
         if fits && foreign.is_none() {
             self.touched = with_users;
             return true;
