@@ -11,7 +11,7 @@ mod carry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use carry::{Runner, deployed_from, planned, same, things};
+use carry::{Runner, deployed_from, planned, same, sent, things};
 use cdkr::assembly::{self, LoadOptions};
 use cdkr::compare::Comparison;
 use cdkr::local::{CreateStack, TemplateSource};
@@ -194,7 +194,7 @@ fn every_app_is_moved_without_touching_a_thing_and_moved_back() {
             moved += moves.len();
             let stacks: Vec<Stack> =
                 deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();
-            let back = reverse(&now, &moves, Past { before: &stacks, sent: &[] });
+            let back = reverse(&now, &moves, Past { before: &stacks, sent: &sent(&plan) });
             runner.run(&back);
             let end = deployed_from(&region, environment);
             assert_eq!(marks(&was), marks(&things(&region, &end)), "{name}");

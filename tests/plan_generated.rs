@@ -12,7 +12,7 @@ mod world;
 
 use std::collections::BTreeMap;
 
-use carry::{Runner, Things, deployed_from, planned, same, things};
+use carry::{Runner, Things, deployed_from, planned, same, sent, things};
 use cdkr::local::{CreateStack, TemplateSource};
 use cdkr::model::{Environment, Object, Stack, Value};
 use cdkr::plan::{Move, Past, reverse};
@@ -191,7 +191,7 @@ fn carried_out((app, ops, reuse): &(AppRecipe, Vec<Op>, bool), tally: &mut Tally
     tally.moved += made.len();
     tally.batches += plan.steps.len();
     let before: Vec<Stack> = deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();
-    let back = reverse(&now, &made, Past { before: &before, sent: &[] });
+    let back = reverse(&now, &made, Past { before: &before, sent: &sent(&plan) });
     runner.run(&back);
     let end = deployed_from(&world.region(), &environment);
     assert_eq!(marks(&was), marks(&things(&world.region(), &end)));

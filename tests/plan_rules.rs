@@ -9,7 +9,7 @@ mod world;
 
 use std::collections::BTreeSet;
 
-use carry::{Runner, deployed_from, planned, planned_with, same, things};
+use carry::{Runner, deployed_from, planned, planned_with, same, sent, things};
 use cdkr::local::{CreateStack, TemplateSource};
 use cdkr::model::{DeployedEnvironment, Environment, Stack, Value};
 use cdkr::plan::{Action, Batch, Change, Choices, Move, Past, Plan, Purpose, Severity, reverse};
@@ -125,7 +125,7 @@ impl Case {
         let now = self.run();
         let before: Vec<Stack> =
             self.deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();
-        let back = reverse(&now, &self.moves(), Past { before: &before, sent: &[] });
+        let back = reverse(&now, &self.moves(), Past { before: &before, sent: &sent(&self.plan) });
         let environment = environment();
         let mut runner = Runner::new(&self.world.cloud, &self.world.clock, &environment);
         runner.run(&back);

@@ -44,7 +44,9 @@ pub enum Action {
     Refactor(Batch),
 }
 
-/// An ordinary change of one stack.
+/// An ordinary change of one stack. Unlike a refactor, CloudFormation carries out whatever differs:
+/// a change set that has anything but the addition or removal of the one filler
+/// (`AWS::CloudFormation::WaitConditionHandle`) must not be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {

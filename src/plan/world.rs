@@ -223,6 +223,11 @@ impl World {
         }
     }
 
+    /// Returns the resource that makes a nested stack.
+    pub(super) fn maker(&self, at: At) -> Option<&Spot> {
+        self.makers.get(&at)
+    }
+
     /// Whether a stack is nested in another one.
     pub(super) fn is_nested(&self, at: At) -> bool {
         self.makers.contains_key(&at)

@@ -27,7 +27,10 @@ pub fn deployed_from(region: &Region<'_>, environment: &Environment) -> Deployed
     let mut found: Vec<DeployedStack> = Vec::new();
     let mut empty = Vec::new();
     let mut names: BTreeMap<String, String> = BTreeMap::new();
+    // A nested stack that outlived its parent belongs to nobody.
+    let ids: BTreeSet<String> = all.iter().map(|each| each.info.id.clone()).collect();
     let mut open = all;
+    open.retain(|each| each.info.parent_id.as_ref().is_none_or(|id| ids.contains(id)));
     while !open.is_empty() {
         let (ready, later): (Vec<_>, Vec<_>) = open
             .into_iter()
@@ -130,6 +133,22 @@ pub fn planned_with(
     let comparison = compare(&deployed.environment, &stacks, local, &Decisions::default()).unwrap();
     let plan = plan(deployed, local, &comparison, choices);
     (comparison, plan)
+}
+
+/// The templates that a plan sends last, with all of their characters.
+pub fn sent(plan: &Plan) -> Vec<Stack> {
+    let mut last: BTreeMap<&str, &str> = BTreeMap::new();
+    for step in &plan.steps {
+        match &step.action {
+            Action::Change(change) => drop(last.insert(&change.stack, &change.template)),
+            Action::Refactor(batch) => {
+                last.extend(batch.stacks.iter().map(|one| (&*one.name, &*one.template)));
+            }
+        }
+    }
+    let stack =
+        |(name, text): (&str, &str)| Stack::new(name, template::parse(text.as_bytes()).unwrap());
+    last.into_iter().map(stack).collect()
 }
 
 /// Everything that exists: type and physical ID, with what makes it the same thing, and where.
