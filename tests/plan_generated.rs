@@ -10,7 +10,7 @@ mod generate;
 #[path = "local/mod.rs"]
 mod world;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use carry::{Runner, Things, deployed_from, planned, same, sent, things};
 use cdkr::local::{CreateStack, TemplateSource};
@@ -186,8 +186,12 @@ fn carried_out((app, ops, reuse): &(AppRecipe, Vec<Op>, bool), tally: &mut Tally
     let now = deployed_from(&world.region(), &environment);
     assert_eq!(marks(&was), marks(&things(&world.region(), &now)));
     let (_, again) = planned(&now, &local);
-    assert_eq!(again.steps, [], "{again:#?}");
+    // With the moved ones out of the way a comparison may see more than before, but never
+    // something else in what has moved.
     let made: Vec<Move> = plan.moves().cloned().collect();
+    let arrived: BTreeSet<String> =
+        plan.net_moves().into_iter().map(|each| each.destination).collect();
+    assert!(!again.moves().any(|each| arrived.contains(&each.source)), "{:#?}", again.net_moves());
     tally.moved += made.len();
     tally.batches += plan.steps.len();
     let before: Vec<Stack> = deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();

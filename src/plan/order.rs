@@ -133,3 +133,45 @@ pub(super) fn net<P: Clone + Ord>(moves: impl IntoIterator<Item = (P, P)>) -> BT
     }
     origin.into_iter().map(|(to, from)| (from, to)).filter(|(from, to)| from != to).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn relocation(from: (At, &str), to: (At, &str)) -> Relocation {
+        Relocation { from: (from.0, from.1.into()), to: (to.0, to.1.into()) }
+    }
+
+    #[test]
+    fn moves_that_share_no_stack_are_independent() {
+        let moves = [
+            relocation((0, "a"), (1, "a")),
+            relocation((2, "b"), (2, "c")),
+            relocation((1, "d"), (3, "d")),
+        ];
+        let groups: Vec<usize> = independent(&moves).iter().map(Vec::len).collect();
+        assert_eq!(groups, [2, 1]);
+    }
+
+    #[test]
+    fn no_refactor_has_more_than_five_stacks_and_no_move_is_lost() {
+        let moves: Vec<Relocation> = (0..40)
+            .flat_map(|at| [relocation((at, "a"), (at + 1, "a")), relocation((at, "b"), (0, "b"))])
+            .collect();
+        let lists = of_five(moves.clone());
+        for list in &lists {
+            let stacks: BTreeSet<At> =
+                list.iter().flat_map(|each| [each.from.0, each.to.0]).collect();
+            assert!(stacks.len() <= MOST_STACKS);
+        }
+        let all: BTreeSet<Relocation> = lists.into_iter().flatten().collect();
+        assert_eq!(all, moves.into_iter().collect());
+    }
+
+    #[test]
+    fn what_moves_twice_is_one_move_in_the_end() {
+        let moves = [("x", "t"), ("y", "x"), ("t", "y"), ("a", "b"), ("b", "a")];
+        let net: Vec<_> = net(moves).into_iter().collect();
+        assert_eq!(net, [("x", "y"), ("y", "x")]);
+    }
+}

@@ -157,7 +157,9 @@ impl<'w> Outputs<'w> {
                 _ => drop(body.insert(name.clone(), value.clone())),
             }
         }
-        if !same_stack {
+        // The condition of the old output need not be there, but that of the resource is.
+        let had_condition = world.output(output).is_some_and(|old| old.contains_key("Condition"));
+        if !same_stack && had_condition {
             self.condition(&mut body, spot);
         }
         self.added.insert(to.clone(), Value::Object(body));
@@ -304,6 +306,7 @@ impl<'w> Outputs<'w> {
             let wanted = self.scene.guide.published(place, attribute, !reads).cloned();
             let nothing = (place.0, Text::default());
             let wanted = wanted.filter(|wanted| self.is_free(wanted, place, &nothing));
+            let is_made_up = wanted.is_none();
             let (key, export) = match wanted {
                 Some(Published { key, export }) => (key, export),
                 None => self.generated(place, attribute, !reads),
@@ -314,7 +317,9 @@ impl<'w> Outputs<'w> {
                 body.insert("Export".into(), function_call("Name", written.clone()));
             }
             let origin = self.scene.origins.get(place).copied();
-            self.condition(&mut body, origin.unwrap_or(place));
+            if is_made_up {
+                self.condition(&mut body, origin.unwrap_or(place));
+            }
             self.added.insert((place.0, key.clone()), Value::Object(body));
             let export = export.map(|(name, _)| name);
             self.taken.extend(export.clone());
