@@ -11,12 +11,12 @@ mod carry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use carry::{Runner, deployed_from, planned, same, things};
+use carry::{Runner, deployed_from, planned, same, sent, things};
 use cdkr::assembly::{self, LoadOptions};
 use cdkr::compare::Comparison;
 use cdkr::local::{CreateStack, TemplateSource};
 use cdkr::model::{DeployedEnvironment, Environment, Object, Stack, Value};
-use cdkr::plan::{Action, Move, Past, reverse};
+use cdkr::plan::{Move, Past, reverse};
 use cdkr::template::json;
 use world::{World, capabilities, world};
 
@@ -190,19 +190,11 @@ fn every_app_is_moved_without_touching_a_thing_and_moved_back() {
             if PURE.contains(&name.as_str()) {
                 only_names_are_left(&name, (&first, &rest), &now, &local);
             }
-            let moves: Vec<Move> = plan
-                .steps
-                .iter()
-                .filter_map(|step| match &step.action {
-                    Action::Refactor(batch) => Some(batch.moves.clone()),
-                    Action::Change(_) => None,
-                })
-                .flatten()
-                .collect();
+            let moves: Vec<Move> = plan.moves().cloned().collect();
             moved += moves.len();
             let stacks: Vec<Stack> =
                 deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();
-            let back = reverse(&now, &moves, Past { before: &stacks, sent: &[] });
+            let back = reverse(&now, &moves, Past { before: &stacks, sent: &sent(&plan) });
             runner.run(&back);
             let end = deployed_from(&region, environment);
             assert_eq!(marks(&was), marks(&things(&region, &end)), "{name}");

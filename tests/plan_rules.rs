@@ -9,7 +9,7 @@ mod world;
 
 use std::collections::BTreeSet;
 
-use carry::{Runner, deployed_from, planned, planned_with, same, things};
+use carry::{Runner, deployed_from, planned, planned_with, same, sent, things};
 use cdkr::local::{CreateStack, TemplateSource};
 use cdkr::model::{DeployedEnvironment, Environment, Stack, Value};
 use cdkr::plan::{Action, Batch, Change, Choices, Move, Past, Plan, Purpose, Severity, reverse};
@@ -92,7 +92,7 @@ impl Case {
     }
 
     fn moves(&self) -> Vec<Move> {
-        self.batches().iter().flat_map(|batch| batch.moves.clone()).collect()
+        self.plan.moves().cloned().collect()
     }
 
     fn stacks_of(&self, batch: usize) -> Vec<&str> {
@@ -125,7 +125,7 @@ impl Case {
         let now = self.run();
         let before: Vec<Stack> =
             self.deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();
-        let back = reverse(&now, &self.moves(), Past { before: &before, sent: &[] });
+        let back = reverse(&now, &self.moves(), Past { before: &before, sent: &sent(&self.plan) });
         let environment = environment();
         let mut runner = Runner::new(&self.world.cloud, &self.world.clock, &environment);
         runner.run(&back);
@@ -197,6 +197,9 @@ fn two_resources_swap_their_names_by_way_of_a_third() {
         &[("A", &resources(&[queue("Y", 1), queue("X", 2), user("Y")]))],
     );
     assert_eq!(case.batches().len(), 2);
+    let net: Vec<(String, String)> =
+        case.plan.net_moves().into_iter().map(|each| (each.source, each.destination)).collect();
+    assert_eq!(net, [("A.X".into(), "A.Y".into()), ("A.Y".into(), "A.X".into())]);
     let now = case.run_and_undo();
     let template = template_of(&now, "A");
     let delay = |id: &str| {
@@ -529,4 +532,156 @@ fn the_order_of_the_input_says_nothing() {
     assert_eq!(plan, case.plan);
     let independent: BTreeSet<usize> = plan.steps.iter().map(|step| step.after.len()).collect();
     assert_eq!(independent, BTreeSet::from([0]));
+}
+
+fn keep(name: &str) -> String {
+    topic("Keep", &format!("\"{name}\""))
+}
+
+#[test]
+fn types_that_cannot_move_stay_with_what_that_means() {
+    let all = |suffix: &str| {
+        let bodies = [
+            ("Method", "AWS::ApiGateway::Method", r#""HttpMethod":"GET""#),
+            ("Record", "AWS::Route53::RecordSet", r#""Name":"a.example.com","Type":"A""#),
+            (
+                "Custom",
+                "Custom::Thing",
+                r#""ServiceToken":"arn:aws:lambda:us-east-1:111111111111:function:f""#,
+            ),
+            ("Launch", "AWS::EC2::LaunchTemplate", r#""LaunchTemplateName":"l""#),
+            (
+                "Table",
+                "AWS::DynamoDB::GlobalTable",
+                r#""TableName":"t","AttributeDefinitions":[],"KeySchema":[],"Replicas":[]"#,
+            ),
+            ("Queue", "AWS::SQS::Queue", r#""DelaySeconds":9"#),
+        ];
+        let body = |(id, kind, properties): (&str, &str, &str)| {
+            format!(r#""{id}{suffix}":{{"Type":"{kind}","Properties":{{{properties}}}}}"#)
+        };
+        resources(&bodies.map(body))
+    };
+    let case = case(&[("A", &all("Old"))], &[("A", &all("New"))]);
+    assert_eq!(case.moves().len(), 1);
+    let staying: Vec<(&str, bool)> =
+        case.plan.staying.iter().map(|one| (one.source.as_str(), one.dangerous)).collect();
+    assert_eq!(
+        staying,
+        [
+            ("A.CustomOld", false),
+            ("A.LaunchOld", false),
+            ("A.MethodOld", false),
+            ("A.RecordOld", false),
+            ("A.TableOld", true)
+        ]
+    );
+    case.run_and_undo();
+}
+
+#[test]
+fn what_the_service_refused_stays_and_the_rest_moves() {
+    let refused = cdkr::plan::Refused::Type("AWS::SNS::Topic".into());
+    let choices = Choices {
+        refused: [(refused, "Stack Refactor does not support it.".to_owned())].into(),
+        ..Choices::default()
+    };
+    let case = case_with(
+        &[("A", &resources(&[queue("X", 1), topic("T", "\"t\"")]))],
+        &[("A", &resources(&[queue("Y", 1), topic("U", "\"t\"")]))],
+        &choices,
+    );
+    assert_eq!(case.moves().len(), 1);
+    assert!(case.plan.staying[0].reason.contains("does not support it"));
+}
+
+#[test]
+fn new_parameters_mappings_and_outputs_wait_for_the_deployment() {
+    let after = format!(
+        r#"{{"Resources":{{{}}},"Parameters":{{"P":{{"Type":"String","Default":"x"}}}},"Mappings":{{"M":{{"a":{{"b":"c"}}}}}},"Outputs":{{"O":{{"Value":"1"}}}}}}"#,
+        queue("Y", 1)
+    );
+    let case = case(&[("A", &resources(&[queue("X", 1)]))], &[("A", &after)]);
+    let now = case.run_and_undo();
+    let sections: Vec<&str> =
+        template_of(&now, "A").sections.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(sections, ["Resources"]);
+}
+
+#[test]
+fn the_metadata_of_the_cdk_stays_as_it_is_deployed_and_keeps_a_stack_from_being_empty() {
+    let metadata = |analytics: &str| {
+        format!(
+            r#""CDKMetadata":{{"Type":"AWS::CDK::Metadata","Condition":"Here","Properties":{{"Analytics":"{analytics}"}}}}"#
+        )
+    };
+    let here = r#""Here":{"Fn::Equals":[{"Ref":"AWS::Region"},"us-east-1"]}"#;
+    let case = case(
+        &[
+            ("A", &with("Conditions", here, &[queue("X", 1), metadata("old")])),
+            ("B", &with("Conditions", here, &[keep("b"), metadata("old")])),
+        ],
+        &[
+            ("A", &with("Conditions", here, &[metadata("new")])),
+            ("B", &resources(&[keep("b"), queue("X", 1)])),
+        ],
+    );
+    assert_eq!(case.changes(), []);
+    let now = case.run_and_undo();
+    for name in ["A", "B"] {
+        let metadata = template_of(&now, name).resource("CDKMetadata").unwrap();
+        assert!(format!("{metadata:?}").contains("old"));
+    }
+}
+
+#[test]
+fn a_reference_in_a_text_crosses_a_border_and_comes_back() {
+    let user = |bucket: &str| {
+        topic(
+            "User",
+            &format!(
+                r#"{{"Fn::Sub":"a-${{{bucket}.QueueName}}-${{!X.QueueName}}-${{AWS::Region}}"}}"#
+            ),
+        )
+    };
+    let case = case(
+        &[("A", &resources(&[user("X"), queue("X", 1)])), ("B", &resources(&[keep("b")]))],
+        &[
+            ("A", &resources(&[topic("User", "\"other\"")])),
+            ("B", &resources(&[keep("b"), queue("X", 1)])),
+        ],
+    );
+    let sent = &case.batches()[0].stacks[0].template;
+    assert!(sent.contains("a-${CdkrXQueueName}-${!X.QueueName}-${AWS::Region}"), "{sent}");
+    assert!(sent.contains("B:ExportsOutputFnGetAttXQueueName"), "{sent}");
+    case.run_and_undo();
+}
+
+#[test]
+fn a_stack_that_is_not_ready_is_not_taken_along_for_its_imports() {
+    let user = |name: &str| topic("User", &format!(r#"{{"Fn::ImportValue":"{name}"}}"#));
+    let output = |id: &str, name: &str| {
+        format!(
+            r#""{id}Out":{{"Value":{{"Fn::GetAtt":["{id}","QueueName"]}},"Export":{{"Name":"{name}"}}}}"#
+        )
+    };
+    let world = world();
+    world.deploy("A", &with("Outputs", &output("X", "A:x"), &[queue("X", 1)]));
+    world.deploy("B", &resources(&[user("A:x")]));
+    let local = stacks(&[
+        ("A", &with("Outputs", &output("Y", "A:y"), &[queue("Y", 1)])),
+        ("B", &resources(&[user("A:y")])),
+    ]);
+    let mut deployed = deployed_from(&world.region(), &environment());
+    let (_, plan) = planned(&deployed, &local);
+    let names = |plan: &Plan| -> Vec<String> {
+        let Action::Refactor(batch) = &plan.steps[0].action else { panic!("{plan:#?}") };
+        batch.stacks.iter().map(|stack| stack.name.clone()).collect()
+    };
+    assert_eq!(names(&plan), ["A", "B"]);
+    deployed.stacks[1].has_policy = true;
+    let (_, plan) = planned(&deployed, &local);
+    assert!(!plan.is_refused());
+    assert_eq!(names(&plan), ["A"]);
+    Case { world, deployed, plan }.run_and_undo();
 }

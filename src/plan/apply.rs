@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::guide::Guide;
 use super::outputs::{Fate, Outputs};
-use super::world::{At, Spot, Way, World};
+use super::world::{At, Spot, Target, Way, World};
 use crate::model::{Object, Template, Text, Value};
 use crate::template::{self, Reference, reference};
 
@@ -222,8 +222,36 @@ pub(super) fn replacement(
     }
     match &target.way {
         Way::Output(output) => outputs.redirect(output, found, (place, attribute), to),
-        _ => Some(outputs.import(place, attribute, None)),
+        _ => handed_over(scene, to, (place, attribute))
+            .or_else(|| Some(outputs.import(place, attribute, None))),
     }
+}
+
+/// A parameter of a nested stack, or an output of one, that brings a resource to a stack already.
+fn handed_over(
+    scene: &Scene<'_>,
+    to: At,
+    (place, attribute): (&Spot, Option<&Text>),
+) -> Option<Value> {
+    let world = scene.world;
+    let is_it = |target: Option<Target>| {
+        target.is_some_and(|target| {
+            scene.place(&target.spot) == place && target.attribute.as_ref() == attribute
+        })
+    };
+    if let Some(maker) = world.maker(to).filter(|maker| scene.place(maker).0 == place.0) {
+        let declared = world.sites[maker.0].template.resource(&maker.1);
+        let passed = declared?.get("Properties")?.get("Parameters")?.as_object()?;
+        let mut names = passed.iter().map(|(name, _)| name);
+        return names.find(|name| is_it(world.passed(to, name))).map(|name| reference(name, None));
+    }
+    let maker = world.maker(place.0).filter(|maker| scene.place(maker).0 == to)?;
+    let mut keys = world.sites[place.0].template.section("Outputs")?.iter().map(|(key, _)| key);
+    let key = keys.find(|key| {
+        let output = (place.0, (*key).clone());
+        is_it(world.meaning(&output, 0)) && world.export_name(&output).is_none()
+    })?;
+    Some(reference(&scene.place(maker).1, Some(&format!("Outputs.{key}"))))
 }
 
 /// The outputs that a stack keeps, in their order, under the keys that they have afterwards.

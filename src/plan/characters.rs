@@ -155,3 +155,23 @@ fn folds_to(text: &Text, returned: &str) -> bool {
     text.chars().all(|c| returned.next() == Some(if c.is_ascii() { c } else { '?' }))
         && returned.next().is_none()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::json;
+
+    #[test]
+    fn a_text_is_only_restored_from_its_own_place() {
+        let parse = |text: &str| json::parse(text).unwrap();
+        let deployed = parse(r#"{"a":["Gr??e","why?"],"b":"?","T?r":{"c":"?x"}}"#);
+        let local = parse(r#"{"a":["Größe","why?"],"b":"other","Tür":{"c":"éx"}}"#);
+        let mut doubts = Vec::new();
+        let restored = value(&deployed, Some(&local), "", &mut doubts);
+        assert_eq!(
+            json::to_compact(&restored),
+            r#"{"a":["Größe","why?"],"b":"?","Tür":{"c":"éx"}}"#
+        );
+        assert_eq!(doubts, ["b"]);
+    }
+}

@@ -27,6 +27,7 @@ pub(super) struct Guide {
     read: BTreeSet<Spot>,
     /// `DependsOn` of resources, to be restored where moves have lost it.
     depends_on: BTreeMap<Spot, Value>,
+    is_past: bool,
 }
 
 impl Guide {
@@ -65,6 +66,7 @@ impl Guide {
     /// stacks for a while.
     pub(super) fn remembering(world: &World, stacks: &[(At, &Stack)]) -> Self {
         let mut guide = Self::new(world, stacks);
+        guide.is_past = !stacks.is_empty();
         for (at, stack) in stacks {
             for (id, body) in stack.template.resources() {
                 if let Some(value) = body.get("DependsOn") {
@@ -73,6 +75,11 @@ impl Guide {
             }
         }
         guide
+    }
+
+    /// Whether the guide is what was, so that every export which it lacks came with the moves.
+    pub(super) fn is_past(&self) -> bool {
+        self.is_past
     }
 
     /// Puts `DependsOn` back where everything that it names is there again.

@@ -60,3 +60,33 @@ impl Context<'_> {
         Some(parts?.join(separator))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::json;
+
+    fn evaluate(text: &str) -> Option<String> {
+        let environment = Environment::new("111111111111", "us-east-1");
+        let parameter = |name: &str| (name == "P").then(|| "p".to_owned());
+        let context =
+            Context { environment: &environment, stack_name: "Web", parameter: &parameter };
+        context.evaluate(&json::parse(text).unwrap())
+    }
+
+    #[test]
+    fn the_name_of_an_export_may_be_put_together() {
+        assert_eq!(evaluate(r#""a""#).unwrap(), "a");
+        assert_eq!(evaluate(r#"{"Fn::Sub":"${AWS::StackName}:x"}"#).unwrap(), "Web:x");
+        let join =
+            r#"{"Fn::Join":["-",[{"Ref":"AWS::Region"},{"Fn::Sub":["${V}",{"V":{"Ref":"P"}}]}]]}"#;
+        assert_eq!(evaluate(join).unwrap(), "us-east-1-p");
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_guessed() {
+        assert_eq!(evaluate(r#"{"Ref":"Unknown"}"#), None);
+        assert_eq!(evaluate(r#"{"Fn::GetAtt":["X","Arn"]}"#), None);
+        assert_eq!(evaluate(r#"{"Fn::Select":[0,["a"]]}"#), None);
+    }
+}

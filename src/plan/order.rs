@@ -24,7 +24,7 @@ pub(super) fn batches(world: &World, moves: &[Relocation]) -> Vec<Vec<Vec<Reloca
     for group in independent(moves) {
         let mut batches = Vec::new();
         for phase in phases(world, &group) {
-            batches.extend(of_five(world, phase));
+            batches.extend(of_five(phase));
         }
         groups.push(batches);
     }
@@ -34,14 +34,6 @@ pub(super) fn batches(world: &World, moves: &[Relocation]) -> Vec<Vec<Vec<Reloca
 /// Splits moves into groups that share no stack, in the order of their first stacks.
 fn independent(moves: &[Relocation]) -> Vec<Vec<Relocation>> {
     let mut leader: BTreeMap<At, At> = BTreeMap::new();
-    fn find(leader: &mut BTreeMap<At, At>, at: At) -> At {
-        let mut root = at;
-        while let Some(next) = leader.get(&root).copied().filter(|next| *next != root) {
-            root = next;
-        }
-        leader.insert(at, root);
-        root
-    }
     for each in moves {
         let (from, to) = (find(&mut leader, each.from.0), find(&mut leader, each.to.0));
         leader.insert(from.max(to), from.min(to));
@@ -52,6 +44,16 @@ fn independent(moves: &[Relocation]) -> Vec<Vec<Relocation>> {
         groups.entry(root).or_default().push(each.clone());
     }
     groups.into_values().collect()
+}
+
+/// The stack that stands for the group of another.
+fn find(leader: &mut BTreeMap<At, At>, at: At) -> At {
+    let mut root = at;
+    while let Some(next) = leader.get(&root).copied().filter(|next| *next != root) {
+        root = next;
+    }
+    leader.insert(at, root);
+    root
 }
 
 /// Splits moves in two if some have to make way for others.
@@ -87,7 +89,7 @@ fn phases(world: &World, moves: &[Relocation]) -> Vec<Vec<Relocation>> {
 
 /// Splits moves into lists with at most five stacks each: always the moves that need the fewest
 /// further stacks next.
-fn of_five(world: &World, moves: Vec<Relocation>) -> Vec<Vec<Relocation>> {
+fn of_five(moves: Vec<Relocation>) -> Vec<Vec<Relocation>> {
     let stacks: BTreeSet<At> = moves.iter().flat_map(|each| [each.from.0, each.to.0]).collect();
     if stacks.len() <= MOST_STACKS {
         return vec![moves];
@@ -118,8 +120,6 @@ fn of_five(world: &World, moves: Vec<Relocation>) -> Vec<Vec<Relocation>> {
         list.sort();
         lists.push(list);
     }
-    debug_assert!(lists.iter().all(|list| !list.is_empty()));
-    let _ = world;
     lists
 }
 
@@ -132,4 +132,46 @@ pub(super) fn net<P: Clone + Ord>(moves: impl IntoIterator<Item = (P, P)>) -> BT
         origin.insert(to, first);
     }
     origin.into_iter().map(|(to, from)| (from, to)).filter(|(from, to)| from != to).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn relocation(from: (At, &str), to: (At, &str)) -> Relocation {
+        Relocation { from: (from.0, from.1.into()), to: (to.0, to.1.into()) }
+    }
+
+    #[test]
+    fn moves_that_share_no_stack_are_independent() {
+        let moves = [
+            relocation((0, "a"), (1, "a")),
+            relocation((2, "b"), (2, "c")),
+            relocation((1, "d"), (3, "d")),
+        ];
+        let groups: Vec<usize> = independent(&moves).iter().map(Vec::len).collect();
+        assert_eq!(groups, [2, 1]);
+    }
+
+    #[test]
+    fn no_refactor_has_more_than_five_stacks_and_no_move_is_lost() {
+        let moves: Vec<Relocation> = (0..40)
+            .flat_map(|at| [relocation((at, "a"), (at + 1, "a")), relocation((at, "b"), (0, "b"))])
+            .collect();
+        let lists = of_five(moves.clone());
+        for list in &lists {
+            let stacks: BTreeSet<At> =
+                list.iter().flat_map(|each| [each.from.0, each.to.0]).collect();
+            assert!(stacks.len() <= MOST_STACKS);
+        }
+        let all: BTreeSet<Relocation> = lists.into_iter().flatten().collect();
+        assert_eq!(all, moves.into_iter().collect());
+    }
+
+    #[test]
+    fn what_moves_twice_is_one_move_in_the_end() {
+        let moves = [("x", "t"), ("y", "x"), ("t", "y"), ("a", "b"), ("b", "a")];
+        let net: Vec<_> = net(moves).into_iter().collect();
+        assert_eq!(net, [("x", "y"), ("y", "x")]);
+    }
 }

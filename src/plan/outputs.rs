@@ -114,11 +114,12 @@ impl<'w> Outputs<'w> {
         let wanted = self.scene.guide.published(&place, attribute, old_export.is_some());
         let wanted = wanted.filter(|_| !is_handed_over).cloned();
         let unused = users.is_empty() && foreign.is_none();
-        let is_wanted = wanted.is_some() || self.scene.guide.has(output);
-        if unused && !is_wanted && old_export.as_deref().is_some_and(is_generated) {
+        let renamed = wanted.filter(|wanted| self.is_free(wanted, &place, output));
+        let is_wanted = renamed.is_some() || self.scene.guide.has(output);
+        let came_along = |name: &str| is_generated(name) || self.scene.guide.is_past();
+        if unused && !is_wanted && old_export.as_deref().is_some_and(came_along) {
             return Fate { to: None, keep: false, export: None };
         }
-        let renamed = wanted.filter(|wanted| self.is_free(wanted, &place, output));
         let (key, export) = match renamed {
             Some(Published { key, export }) => (key, export),
             None if same_stack => {
@@ -156,7 +157,9 @@ impl<'w> Outputs<'w> {
                 _ => drop(body.insert(name.clone(), value.clone())),
             }
         }
-        if !same_stack {
+        // The condition of the old output need not be there, but that of the resource is.
+        let had_condition = world.output(output).is_some_and(|old| old.contains_key("Condition"));
+        if !same_stack && had_condition {
             self.condition(&mut body, spot);
         }
         self.added.insert(to.clone(), Value::Object(body));
@@ -203,7 +206,7 @@ impl<'w> Outputs<'w> {
     ) -> bool {
         let with_users: BTreeSet<At> = self.touched.union(users).copied().collect();
         let fits = with_users.len() <= MOST_STACKS
-            && users.iter().all(|at| !self.scene.world.sites[*at].has_macros);
+            && users.iter().all(|at| self.scene.world.sites[*at].can_follow);
         if fits && foreign.is_none() {
             self.touched = with_users;
             return true;
@@ -303,6 +306,7 @@ impl<'w> Outputs<'w> {
             let wanted = self.scene.guide.published(place, attribute, !reads).cloned();
             let nothing = (place.0, Text::default());
             let wanted = wanted.filter(|wanted| self.is_free(wanted, place, &nothing));
+            let is_made_up = wanted.is_none();
             let (key, export) = match wanted {
                 Some(Published { key, export }) => (key, export),
                 None => self.generated(place, attribute, !reads),
@@ -313,7 +317,9 @@ impl<'w> Outputs<'w> {
                 body.insert("Export".into(), function_call("Name", written.clone()));
             }
             let origin = self.scene.origins.get(place).copied();
-            self.condition(&mut body, origin.unwrap_or(place));
+            if is_made_up {
+                self.condition(&mut body, origin.unwrap_or(place));
+            }
             self.added.insert((place.0, key.clone()), Value::Object(body));
             let export = export.map(|(name, _)| name);
             self.taken.extend(export.clone());

@@ -99,9 +99,16 @@ pub(super) fn decide(world: &World, sources: &Sources<'_>, parts: &Counterparts<
         let source = &mapping.source.location;
         let Some(from) = world.at(source.stack.as_str()) else { continue };
         let from: Spot = (from, source.logical_id.as_str().into());
+        if !exists(by_name.get(source.stack.as_str()).copied(), source) {
+            wishes.staying.push(absent(mapping));
+            continue;
+        }
         match destination(world, sources, parts, &by_name, mapping, &from) {
             Ok(to) if to == from => {}
-            Ok(to) => drop(moving.insert(from, (to, mapping))),
+            Ok(to) => {
+                wishes.findings.extend(replaced_after_all(mapping));
+                moving.insert(from, (to, mapping));
+            }
             Err(reason) => wishes.stay(world, &from, mapping, reason),
         }
     }
@@ -122,15 +129,6 @@ fn destination(
 ) -> Result<Spot, String> {
     let source = &mapping.source.location;
     let stack = deployed.get(source.stack.as_str());
-    let exists = stack.is_none_or(|stack| {
-        stack.resources.is_empty() || stack.resources.contains_key(source.logical_id.as_str())
-    });
-    if !exists {
-        return Err(
-            "is in the template only: its condition is not met, so that there is nothing to move"
-                .to_owned(),
-        );
-    }
     if let Some(reason) = sources.choices.block(&mapping.resource_type, source) {
         return Err(reason);
     }
@@ -162,6 +160,41 @@ fn destination(
         ));
     }
     Ok(to)
+}
+
+/// Whether there is a resource behind a definition: its condition may not be met.
+fn exists(stack: Option<&DeployedStack>, place: &Location) -> bool {
+    stack.is_none_or(|stack| {
+        stack.resources.is_empty() || stack.resources.contains_key(place.logical_id.as_str())
+    })
+}
+
+/// A definition without a resource.
+fn absent(mapping: &Mapping) -> Staying {
+    Staying {
+        resource_type: mapping.resource_type.to_string(),
+        source: mapping.source.location.to_string(),
+        destination: mapping.destination.location.to_string(),
+        reason: "is in the template only: its condition is not met".to_owned(),
+        consequence: "There is nothing to move and nothing to lose.".to_owned(),
+        dangerous: false,
+    }
+}
+
+/// Tells of a resource that the deployment replaces in spite of its move.
+fn replaced_after_all(mapping: &Mapping) -> Option<Finding> {
+    let change = mapping.changes.iter().find(|change| change.replaces)?;
+    let place = &mapping.destination.location;
+    Some(Finding {
+        severity: Severity::Warning,
+        stack: place.stack.to_string(),
+        resource: Some(place.logical_id.to_string()),
+        message: format!(
+            "The deployment replaces `{place}` even if it was moved, since `{}` changes.",
+            change.property
+        ),
+        remedy: "Keep the old value in the app if the resource must not be replaced.".to_owned(),
+    })
 }
 
 /// The pseudo parameter in a body that has another value in another stack.

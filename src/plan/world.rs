@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap as HashMap;
 use super::literal::Context;
 use super::steps::body_digest;
 use crate::model::{
-    DeployedStack, Environment, Location, Object, Stack, StackName, Template, Text, Value,
+    DeployedStack, Environment, Location, Object, Stack, StackName, StatusKind, Template, Text,
+    Value,
 };
 use crate::template::{self, Intrinsic, Reference, as_reference, json};
 
@@ -38,6 +39,9 @@ pub(super) struct Site {
     pub(super) parameters: BTreeMap<Text, Text>,
     /// Needs macros: its template cannot be sent in a refactor.
     pub(super) has_macros: bool,
+    /// Whether a refactor may take it along although nothing moves from or to it: it is stable,
+    /// has no policy and needs no macros.
+    pub(super) can_follow: bool,
     /// The filler that a step of this plan or of an earlier one put in.
     pub(super) filler: Option<Text>,
     links: Links,
@@ -106,6 +110,9 @@ impl World {
                 id: Some(stack.id.clone()),
                 text: Some(stack.body.clone()),
                 has_macros: has_macros(&template),
+                can_follow: stack.status.kind() == StatusKind::Stable
+                    && !stack.has_policy
+                    && !has_macros(&template),
                 filler: filler_in(&template),
                 template,
                 parameters: stack.stack.parameters.clone(),
@@ -179,6 +186,7 @@ impl World {
             template: Template { sections },
             parameters: BTreeMap::new(),
             has_macros: false,
+            can_follow: true,
             filler: None,
             links: Links::default(),
         })
@@ -213,6 +221,11 @@ impl World {
             self.makers.insert(child, to.clone());
             self.children.insert(to, child);
         }
+    }
+
+    /// Returns the resource that makes a nested stack.
+    pub(super) fn maker(&self, at: At) -> Option<&Spot> {
+        self.makers.get(&at)
     }
 
     /// Whether a stack is nested in another one.

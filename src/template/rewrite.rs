@@ -103,11 +103,15 @@ fn visit_object<'v>(object: &'v Object, tell: &mut dyn FnMut(Reference<'v>)) {
         }
         Some(Intrinsic::If(condition, branches)) => {
             tell(Reference::Condition(condition));
-            branches.iter().for_each(|branch| visit(branch, tell));
+            for branch in branches {
+                visit(branch, tell);
+            }
         }
         Some(Intrinsic::FindInMap(map, keys)) => {
             tell(Reference::Mapping(map));
-            keys.iter().for_each(|key| visit(key, tell));
+            for key in keys {
+                visit(key, tell);
+            }
         }
         None => {
             if let Some((key, Value::String(name))) = object.single()

@@ -27,7 +27,10 @@ pub fn deployed_from(region: &Region<'_>, environment: &Environment) -> Deployed
     let mut found: Vec<DeployedStack> = Vec::new();
     let mut empty = Vec::new();
     let mut names: BTreeMap<String, String> = BTreeMap::new();
+    // A nested stack that outlived its parent belongs to nobody.
+    let ids: BTreeSet<String> = all.iter().map(|each| each.info.id.clone()).collect();
     let mut open = all;
+    open.retain(|each| each.info.parent_id.as_ref().is_none_or(|id| ids.contains(id)));
     while !open.is_empty() {
         let (ready, later): (Vec<_>, Vec<_>) = open
             .into_iter()
@@ -132,6 +135,22 @@ pub fn planned_with(
     (comparison, plan)
 }
 
+/// The templates that a plan sends last, with all of their characters.
+pub fn sent(plan: &Plan) -> Vec<Stack> {
+    let mut last: BTreeMap<&str, &str> = BTreeMap::new();
+    for step in &plan.steps {
+        match &step.action {
+            Action::Change(change) => drop(last.insert(&change.stack, &change.template)),
+            Action::Refactor(batch) => {
+                last.extend(batch.stacks.iter().map(|one| (&*one.name, &*one.template)));
+            }
+        }
+    }
+    let stack =
+        |(name, text): (&str, &str)| Stack::new(name, template::parse(text.as_bytes()).unwrap());
+    last.into_iter().map(stack).collect()
+}
+
 /// Everything that exists: type and physical ID, with what makes it the same thing, and where.
 pub type Things = BTreeMap<(String, String), (u64, u64, String)>;
 
@@ -159,13 +178,11 @@ pub struct Runner<'a> {
     pub environment: &'a Environment,
     /// The ARNs of stacks by the names in the plan.
     ids: BTreeMap<String, String>,
-    /// Template texts before each refactor, to be put back: the moves and the bodies.
-    pub undo: Vec<(Vec<(String, String)>, Vec<(String, String)>)>,
 }
 
 impl<'a> Runner<'a> {
     pub fn new(cloud: &'a Cloud, clock: &'a ManualClock, environment: &'a Environment) -> Self {
-        Self { cloud, clock, environment, ids: BTreeMap::new(), undo: Vec::new() }
+        Self { cloud, clock, environment, ids: BTreeMap::new() }
     }
 
     pub fn region(&self) -> Region<'a> {
@@ -203,7 +220,7 @@ impl<'a> Runner<'a> {
             self.check_before(&change.stack, &id, change.before.as_ref());
         }
         let template = template::parse(change.template.as_bytes()).unwrap();
-        let declared = template.section("Parameters").into_iter().flat_map(|all| all.iter());
+        let declared = template.section("Parameters").into_iter().flat_map(Object::iter);
         let given = |name: &str| change.parameters.iter().find(|(key, _)| key == name);
         let parameters = declared
             .filter(|(name, _)| !creates || given(name).is_some())
@@ -257,14 +274,11 @@ impl<'a> Runner<'a> {
     fn refactor(&mut self, batch: &Batch) -> String {
         let region = self.region();
         assert!((1..=5).contains(&batch.stacks.len()));
-        let mut old = Vec::new();
         let mut definitions = Vec::new();
         for stack in &batch.stacks {
             let id = self.id(&stack.name, stack.id.as_ref());
             if stack.before.is_some() {
                 self.check_before(&stack.name, &id, stack.before.as_ref());
-                let body = region.get_template(Some(&id), None, TemplateStage::Original).unwrap();
-                old.push((id.clone(), body));
             }
             definitions
                 .push(StackDefinition { stack: Some(id), template: self.upload(&stack.template) });
@@ -301,8 +315,6 @@ impl<'a> Runner<'a> {
         self.clock.advance(10_000);
         let info = region.describe_stack_refactor(&id).unwrap();
         assert_eq!(info.execution_status, "EXECUTE_COMPLETE", "{:?}", info.execution_status_reason);
-        let moves = batch.moves.iter().map(|m| (m.source.clone(), m.destination.clone())).collect();
-        self.undo.push((moves, old));
         for stack in &batch.stacks {
             let id = &ids[&stack.name];
             let found = region.describe_stacks(Some(id), None).unwrap().items.remove(0);
