@@ -203,6 +203,14 @@ pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<E
         return arguments.carry_out(&place, None, prepared, &host, terminal);
     }
     let settings = Settings::resolve(&typed, &surroundings)?;
+    let place = settings.place();
+    if let Some(journal) = toolkit::interrupted_run(&place)? {
+        let error = toolkit::Error::Interrupted { journal };
+        if !arguments.dry_run {
+            return Err(error.into());
+        }
+        terminal.warning(&error.to_string());
+    }
     let quiet_host = terminal.host();
     let prepared = block_on(toolkit::prepare(&settings, &quiet_host));
     quiet_host.clear();
@@ -213,7 +221,6 @@ pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<E
     for note in &prepared.outcome.notes {
         terminal.note(note);
     }
-    let place = settings.place();
     if let Some(directory) = &arguments.show_templates {
         let written = toolkit::write_templates(&prepared.plans(), directory)?;
         terminal.note(&format!("{written} templates are in {}", directory.display()));

@@ -50,11 +50,13 @@ pub async fn carry_out(
     host: &dyn Host,
     cancel: &Cancel,
 ) -> Result<Vec<Carried>, Error> {
+    if let Some(journal) = interrupted_run(place)? {
+        return Err(Error::Interrupted { journal });
+    }
     let mut refusals = Refusals::new();
     let mut work =
         Work { place, host, cancel, directory: journals(&place.project), carried: Vec::new() };
     for _ in 0..REPLANS {
-        refuse_if_interrupted(&work.directory, &prepared)?;
         let Some(refused) = work.attempt(&prepared).await? else { break };
         let (Some(settings), Some((name, words))) = (settings, refused_type(&refused.error)) else {
             return Err(refused.into());
@@ -156,19 +158,15 @@ fn refused_type(error: &RunError) -> Option<RefusedType> {
     }
 }
 
-/// An interrupted run may have left half of its moves: whoever plans over it would plan from a
-/// state that nobody wanted.
-fn refuse_if_interrupted(directory: &Path, prepared: &Prepared) -> Result<(), Error> {
-    let environments: Vec<Environment> =
-        prepared.plans.iter().map(|one| one.plan.environment()).collect();
-    let interrupted = runs(directory)?.into_iter().find(|run| {
-        run.state == RunState::Interrupted
-            && run.environment.as_ref().is_some_and(|one| environments.contains(one))
-    });
-    match interrupted {
-        Some(run) => Err(Error::Interrupted { journal: run.path }),
-        None => Ok(()),
-    }
+/// Returns the journal of a run that was interrupted. It may have left half of its moves: whoever
+/// plans over it would plan from a state that nobody wanted.
+///
+/// # Errors
+/// When the directory of journals cannot be read.
+pub fn interrupted_run(place: &Place) -> Result<Option<PathBuf>, Error> {
+    let runs = runs(&journals(&place.project))?;
+    let interrupted = runs.into_iter().find(|run| run.state == RunState::Interrupted);
+    Ok(interrupted.map(|run| run.path))
 }
 
 /// Where journals are kept.

@@ -168,6 +168,15 @@ fn check_pair(
         let scope = pair.scope.to_string();
         return Err(DecisionError::NoEnvironment { source_name, destination, scope, origin });
     }
+    // A file of decisions stays in the repository after it was carried out.
+    let is_done = |known: &&Known<'_>| {
+        known.deployed.contains(destination) && known.local.contains(destination)
+    };
+    if !inside.iter().any(|known| known.deployed.contains(source))
+        && inside.iter().any(|known| is_done(&known))
+    {
+        return Ok(());
+    }
     let place = place(&pair.scope);
     if !inside.iter().any(|known| known.deployed.contains(source)) {
         return Err(DecisionError::NotDeployed { name: source.to_owned(), place, origin });

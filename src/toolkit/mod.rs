@@ -21,7 +21,7 @@ mod sources;
 mod types;
 
 pub use afterwards::{NoRun, all_runs, interrupted, latest, resume, revert};
-pub use carry_out::{Cancel, Carried, carry_out};
+pub use carry_out::{Cancel, Carried, carry_out, interrupted_run};
 pub use decisions::DecisionError;
 pub use detect::Outcome;
 pub use error::Error;

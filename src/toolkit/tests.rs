@@ -112,6 +112,12 @@ fn a_pair_that_fits_nowhere_is_an_error() {
 }
 
 #[test]
+fn a_pair_that_was_carried_out_before_is_no_error() {
+    let found = distribute(&mapping(&["A.Was:A.Stays"]), &environments()).unwrap();
+    assert!(found.iter().all(|decisions| decisions.pairs.is_empty()));
+}
+
+#[test]
 fn an_override_for_one_environment_holds_there_only() {
     let of = |region: &str| {
         let text = format!(

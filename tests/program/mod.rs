@@ -74,12 +74,14 @@ impl Place {
             let shown = self.json(&["local", "show", name, "--output", "json"]);
             for stack in shown["stacks"].as_array().unwrap() {
                 for resource in stack["resources"].as_array().unwrap() {
+                    // Nested stacks are not counted, but what is in them.
+                    let Some(generation) = resource["generation"].as_u64() else { continue };
                     let place = format!(
                         "{} {name}.{}",
                         stack["region"].as_str().unwrap(),
                         resource["logicalId"].as_str().unwrap()
                     );
-                    found.insert(place, resource["generation"].as_u64().unwrap());
+                    found.insert(place, generation);
                 }
             }
         }
