@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_type_whose_tags_are_fixed_cannot_move() {
-        assert!(reason("AWS::EC2::KeyPair").ends_with("since its tags cannot be changed"));
+        assert!(reason("AWS::AppRunner::Service").ends_with("since its tags cannot be changed"));
     }
 
     #[test]
