@@ -317,8 +317,9 @@ impl<'w> Outputs<'w> {
                 body.insert("Export".into(), function_call("Name", written.clone()));
             }
             let origin = self.scene.origins.get(place).copied();
-            if is_made_up {
-                self.condition(&mut body, origin.unwrap_or(place));
+            let origin = origin.unwrap_or(place);
+            if is_made_up || self.scene.world.absent.contains(origin) {
+                self.condition(&mut body, origin);
             }
             self.added.insert((place.0, key.clone()), Value::Object(body));
             let export = export.map(|(name, _)| name);

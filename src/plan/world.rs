@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::literal::Context;
 use super::steps::body_digest;
@@ -89,6 +89,8 @@ pub(super) struct World {
     children: HashMap<Spot, At>,
     /// The resources that make nested stacks.
     makers: HashMap<At, Spot>,
+    /// Definitions without a resource, since their conditions are not met.
+    pub(super) absent: HashSet<Spot>,
     /// For each export the stacks that import it in a way that is not seen here.
     pub(super) foreign: BTreeMap<String, BTreeSet<Text>>,
 }
@@ -129,10 +131,17 @@ impl World {
             readers: HashMap::default(),
             children: HashMap::default(),
             makers: HashMap::default(),
+            absent: HashSet::default(),
             foreign: BTreeMap::new(),
         };
         for site in sites {
             world.add(site);
+        }
+        for stack in deployed.iter().filter(|stack| !stack.resources.is_empty()) {
+            let Some(at) = world.at(stack.stack.name.as_str()) else { continue };
+            let ids = stack.stack.template.resources().map(|(id, _)| id);
+            let missing = ids.filter(|id| !stack.resources.contains_key(*id));
+            world.absent.extend(missing.map(|id| (at, id.clone())));
         }
         for stack in deployed {
             let maker = stack.stack.parent.as_ref().and_then(|parent| {

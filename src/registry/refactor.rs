@@ -131,6 +131,23 @@ mod tests {
     }
 
     #[test]
+    fn only_what_rests_on_schemas_or_on_nothing_is_uncertain() {
+        for open in ["AWS::Lambda::Permission", "AWS::Brand::New", "Acme::Web::Site"] {
+            assert!(refactor_block_is_uncertain(open), "{open}");
+        }
+        for certain in
+            ["AWS::S3::Bucket", "AWS::ApiGateway::Method", "Custom::X", "AWS::CDK::Metadata"]
+        {
+            assert!(!refactor_block_is_uncertain(certain), "{certain}");
+        }
+    }
+
+    #[test]
+    fn a_type_whose_tags_are_fixed_cannot_move() {
+        assert!(reason("AWS::AppRunner::Service").ends_with("since its tags cannot be changed"));
+    }
+
+    #[test]
     fn nothing_is_said_of_unknown_types() {
         assert_eq!(refactor_block("Acme::Web::Site"), None);
         assert_eq!(refactor_block("AWS::Brand::New"), None);

@@ -70,17 +70,7 @@ pub fn deployed_from(region: &Region<'_>, environment: &Environment) -> Deployed
                 status,
                 stack,
                 body: body.into(),
-                resources: resources
-                    .into_iter()
-                    .map(|each| {
-                        let resource = DeployedResource {
-                            resource_type: each.resource.resource_type.as_str().into(),
-                            physical_id: Some(each.resource.physical_id.as_str().into()),
-                            status: each.resource.status.as_str().into(),
-                        };
-                        (each.resource.logical_id.as_str().into(), resource)
-                    })
-                    .collect(),
+                resources: resources.into_iter().map(|each| resource(&each.resource)).collect(),
                 exports: exports
                     .iter()
                     .filter(|export| export.stack_id == info.id)
@@ -105,6 +95,15 @@ pub fn deployed_from(region: &Region<'_>, environment: &Environment) -> Deployed
     }
     found.sort_by(|left, right| left.stack.name.cmp(&right.stack.name));
     DeployedEnvironment { environment: environment.clone(), stacks: found, empty }
+}
+
+fn resource(found: &cdkr::local::Resource) -> (Text, DeployedResource) {
+    let resource = DeployedResource {
+        resource_type: found.resource_type.as_str().into(),
+        physical_id: Some(found.physical_id.as_str().into()),
+        status: found.status.as_str().into(),
+    };
+    (found.logical_id.as_str().into(), resource)
 }
 
 fn pages<T>(mut get: impl FnMut(Option<&str>) -> cdkr::local::Page<T>) -> Vec<T> {
