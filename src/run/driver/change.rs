@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Driver;
 use super::refactor::had_no_effect;
 use super::settle::{Standing, named};
 use super::watch::Watch;
+use super::{Driver, LOOKS};
 use crate::aws::{Cause, ChangeSetRequest, ChangeSetState};
 use crate::event::{Event, Remote};
 use crate::model::{StackStatus, StatusKind};
@@ -15,9 +15,6 @@ use crate::run::journal::{Before, Call};
 use crate::run::rules::{ChangeSetMeans, change_set_means, unexpected};
 use crate::run::state::{Open, Sending};
 use crate::template;
-
-/// How often something is looked at before it is taken for what it seems.
-const LOOKS: usize = 3;
 
 impl Driver<'_> {
     /// Carries out a change, wherever it stands.

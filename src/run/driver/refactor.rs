@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::settle::{Standing, named};
 use super::watch::Watch;
-use super::{Driver, Patience};
+use super::{Driver, LOOKS, Patience};
 use crate::aws::{AwsError, Cause, RefactorRequest, RefactorState};
 use crate::event::{Event, Remote};
 use crate::model::{Location, StatusKind};
@@ -14,9 +14,6 @@ use crate::run::journal::{Before, Call};
 use crate::run::reasons::{Reason, understand};
 use crate::run::rules::{RefactorMeans, name_in_arn, places, refactor_means, unasked};
 use crate::run::state::{Open, Sending};
-
-/// How often something is looked for, or looked at, before it is taken for what it seems.
-const LOOKS: usize = 3;
 
 /// How an attempt has ended.
 enum Ended {
@@ -413,7 +410,11 @@ impl Driver<'_> {
                     return self.drop_attempt(step, &open, "it was not executed").await;
                 }
                 _ => {
-                    return self.pursue(step, batch, &open, &id).await.map(|_| ()).or_else(harmless);
+                    return self
+                        .pursue(step, batch, &open, &id)
+                        .await
+                        .map(|_| ())
+                        .or_else(harmless);
                 }
             }
         }
