@@ -357,10 +357,12 @@ fn properties(artifact: StackArtifact, template: &Confined) -> StackProperties {
         termination_protection: artifact.termination_protection,
         assume_role_arn: artifact.assume_role_arn,
         assume_role_external_id: artifact.assume_role_external_id,
+        assume_role_options: artifact.assume_role_additional_options.unwrap_or_default(),
         execution_role_arn: artifact.cloud_formation_execution_role_arn,
         lookup_role: artifact.lookup_role.map(|role| LookupRole {
             arn: role.arn,
             external_id: role.assume_role_external_id,
+            options: role.assume_role_additional_options.unwrap_or_default(),
             requires_bootstrap_version: role.requires_bootstrap_stack_version,
             bootstrap_version_parameter: role.bootstrap_stack_version_ssm_parameter,
         }),

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde_json::Value as Json;
+
 use crate::model::{ConstructPath, Environment, Stack};
 
 /// A cloud assembly with everything that was read from it.
@@ -67,6 +69,8 @@ pub struct StackProperties {
     pub assume_role_arn: Option<String>,
     /// The external id that this role wants.
     pub assume_role_external_id: Option<String>,
+    /// Further parameters of its session (`assumeRoleAdditionalOptions`), such as `Tags`.
+    pub assume_role_options: BTreeMap<String, Json>,
     /// The role that CloudFormation works with.
     pub execution_role_arn: Option<String>,
     /// The role to look things up with.
@@ -88,6 +92,8 @@ pub struct LookupRole {
     pub arn: String,
     /// The external id that it wants.
     pub external_id: Option<String>,
+    /// Further parameters of its session (`assumeRoleAdditionalOptions`).
+    pub options: BTreeMap<String, Json>,
     /// The least version of the bootstrap stack that has it.
     pub requires_bootstrap_version: Option<u64>,
     /// The SSM parameter that holds the version of the bootstrap stack.

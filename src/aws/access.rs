@@ -4,6 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use aws_config::default_provider::region::DefaultRegionChain;
+use aws_config::profile::ProfileFileCredentialsProvider;
+use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{AppName, BehaviorVersion, Region, SdkConfig};
@@ -16,13 +19,13 @@ use super::call::translate;
 use super::credentials::RoleProvider;
 use super::error::{AwsError, Call, Cause};
 use super::roles::{Purpose, Role, Roles};
-use super::session::Session;
+use super::session::{Identified, Limits, Session};
 use crate::model::{Environment, Text};
 
 /// How long it may take to reach a service.
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long one attempt of a call may take.
-const ATTEMPT: Duration = Duration::from_secs(60);
+const ATTEMPT: Duration = Duration::from_mins(1);
 /// How often a call is attempted that is throttled or meets a failure that passes.
 const ATTEMPTS: u32 = 10;
 /// The longest pause between two attempts.
@@ -250,13 +253,9 @@ impl Aws {
             let mut partitions = partitions.lock().unwrap_or_else(PoisonError::into_inner);
             partitions.entry(environment.clone()).or_insert_with(|| partition(&environment)).clone()
         };
-        let pause = self.retries().initial_backoff();
-        let gate = Arc::clone(&self.0.gate);
-        Session::new(environment, config, partition, gate, pause, role, warnings)
-    }
-
-    fn retries(&self) -> RetryConfig {
-        retries(self.0.access.endpoint.is_some())
+        let pause = retries(self.0.access.endpoint.is_some()).initial_backoff();
+        let limits = Limits { partition, gate: Arc::clone(&self.0.gate), pause };
+        Session::new(config, &limits, Identified { environment, role, warnings })
     }
 
     /// The configuration with the base credentials, in the region of an environment.
@@ -331,11 +330,22 @@ async fn standard(access: &Access) -> SdkConfig {
     if let Some(name) = app_name() {
         loader = loader.app_name(name);
     }
+    let mut region = access.region.clone().map(Region::new);
     if let Some(profile) = &access.profile {
-        loader = loader.profile_name(profile);
+        // The standard chain would prefer keys in the environment to the profile that is named,
+        // and take other credentials if there is no such profile.
+        if region.is_none() {
+            let chain = DefaultRegionChain::builder().profile_name(profile).build();
+            region = chain.region().await;
+        }
+        let provider = ProfileFileCredentialsProvider::builder()
+            .profile_name(profile)
+            .configure(&ProviderConfig::default().with_region(region.clone()))
+            .build();
+        loader = loader.profile_name(profile).credentials_provider(provider);
     }
-    if let Some(region) = &access.region {
-        loader = loader.region(Region::new(region.clone()));
+    if let Some(region) = region {
+        loader = loader.region(region);
     }
     loader.load().await
 }

@@ -29,7 +29,12 @@ where
             (Cause::Timeout, chain(error))
         }
         (None, _) if let Some(found) = find::<CredentialsError, _>(error) => {
-            let text = chain(found);
+            let text = chain(found)
+                .lines()
+                .map(str::trim)
+                .collect::<Vec<_>>()
+                .join("; ")
+                .replace(":;", ":");
             (credentials_cause(&text), text)
         }
         (None, SdkError::DispatchFailure(_)) => (Cause::Connection, chain(error)),
@@ -77,7 +82,14 @@ fn cause_of(code: &str, status: Option<u16>) -> Cause {
 
 fn credentials_cause(text: &str) -> Cause {
     let lower = text.to_ascii_lowercase();
-    if lower.contains("expired") { Cause::Expired } else { Cause::NoCredentials }
+    if lower.contains("expired") {
+        Cause::Expired
+    } else if lower.contains("dispatch failure") {
+        // STS or the SSO portal, on the way to credentials.
+        Cause::Connection
+    } else {
+        Cause::NoCredentials
+    }
 }
 
 fn unreadable_cause(status: Option<u16>) -> Cause {

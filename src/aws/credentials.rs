@@ -16,7 +16,7 @@ use crate::model::Environment;
 
 /// Credentials are renewed this long before they expire (the margin of the AWS SDKs that renew
 /// in advance).
-const MARGIN: Duration = Duration::from_secs(300);
+const MARGIN: Duration = Duration::from_mins(5);
 
 /// Assumes a role when its credentials are needed, and again before they expire.
 pub(super) struct RoleProvider {

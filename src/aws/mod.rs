@@ -6,20 +6,32 @@
 //! The only room that names the SDK.
 
 mod access;
+mod bootstrap;
 mod call;
 mod changes;
 mod client;
+mod complete;
 mod credentials;
 mod error;
+mod facts;
+mod gaps;
+mod listing;
+mod nested;
+mod read;
+mod reading;
 mod roles;
 mod session;
+mod wait;
 
 pub use access::{Access, Aws, Caller, Endpoint, Identity};
+pub use bootstrap::{TOOLKIT_STACK, supports_refactoring};
 pub use changes::{
     ChangeSetChange, ChangeSetRequest, ChangeSetState, MOST_INLINE_BYTES, RefactorAction,
     RefactorRequest, RefactorState, StackEvent, StackState, TemplateAt, now, staged_url,
 };
 pub use client::Client;
 pub use error::{AwsError, Call, CallError, Cause};
+pub use read::{Depth, Read, ReadRequest, Wanted};
 pub use roles::{Purpose, Role, RoleOptions, RoleOptionsError, Roles};
 pub use session::Session;
+pub use wait::Wait;

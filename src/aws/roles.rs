@@ -151,8 +151,9 @@ mod tests {
 
     const DEPLOY: &str = "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/deploy-${AWS::Region}";
 
-    fn role(arn: &str) -> Option<Role> {
-        Some(Role { arn: arn.to_owned(), ..Role::default() })
+    fn roles() -> Roles {
+        let role = |arn: &str| Some(Role { arn: arn.to_owned(), ..Role::default() });
+        Roles { lookup: role("lookup"), deploy: role("deploy") }
     }
 
     fn arns(roles: &Roles, purpose: Purpose, instead: Option<&str>) -> Vec<String> {
@@ -174,14 +175,14 @@ mod tests {
 
     #[test]
     fn reading_takes_the_lookup_role_first_and_writing_never_does() {
-        let roles = Roles { lookup: role("lookup"), deploy: role("deploy") };
+        let roles = roles();
         assert_eq!(arns(&roles, Purpose::Read, None), ["lookup", "deploy"]);
         assert_eq!(arns(&roles, Purpose::Write, None), ["deploy"]);
     }
 
     #[test]
     fn a_role_from_the_command_line_replaces_the_one_to_deploy_with() {
-        let roles = Roles { lookup: role("lookup"), deploy: role("deploy") };
+        let roles = roles();
         assert_eq!(arns(&roles, Purpose::Write, Some("mine")), ["mine"]);
         assert_eq!(arns(&roles, Purpose::Read, Some("mine")), ["lookup", "mine"]);
     }

@@ -16,17 +16,30 @@ use crate::model::Environment;
 pub struct Session(Arc<Inner>);
 
 struct Inner {
-    environment: Environment,
-    role: Option<String>,
-    warnings: Vec<String>,
+    identified: Identified,
     cloudformation: Client<aws_sdk_cloudformation::Client>,
     s3: Client<aws_sdk_s3::Client>,
     ssm: Client<aws_sdk_ssm::Client>,
 }
 
+/// Who a session is.
+pub(super) struct Identified {
+    pub environment: Environment,
+    pub role: Option<String>,
+    pub warnings: Vec<String>,
+}
+
+/// How much a session may ask.
+pub(super) struct Limits {
+    pub partition: RetryPartition,
+    pub gate: Arc<Semaphore>,
+    /// Before the second attempt.
+    pub pause: Duration,
+}
+
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Inner { environment, role, .. } = &*self.0;
+        let Identified { environment, role, .. } = &self.0.identified;
         f.debug_struct("Session")
             .field("environment", environment)
             .field("role", role)
@@ -35,17 +48,9 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    pub(super) fn new(
-        environment: Environment,
-        config: &SdkConfig,
-        partition: RetryPartition,
-        gate: Arc<Semaphore>,
-        pause: Duration,
-        role: Option<String>,
-        warnings: Vec<String>,
-    ) -> Self {
-        let partitioned =
-            aws_sdk_cloudformation::config::Builder::from(config).retry_partition(partition);
+    pub(super) fn new(config: &SdkConfig, limits: &Limits, identified: Identified) -> Self {
+        let partitioned = aws_sdk_cloudformation::config::Builder::from(config)
+            .retry_partition(limits.partition.clone());
         let once = partitioned.clone().retry_config(RetryConfig::disabled());
         // The embedded server knows no host names of buckets.
         let path_style = config.endpoint_url().is_some();
@@ -53,7 +58,7 @@ impl Session {
         let s3_once = s3.clone().retry_config(RetryConfig::disabled());
         let ssm = aws_sdk_ssm::config::Builder::from(config);
         let ssm_once = ssm.clone().retry_config(RetryConfig::disabled());
-        let wrap = Wrap { environment: &environment, gate: &gate, pause };
+        let wrap = Wrap { environment: &identified.environment, limits };
         let inner = Inner {
             cloudformation: wrap.client(
                 aws_sdk_cloudformation::Client::from_conf(partitioned.build()),
@@ -67,26 +72,24 @@ impl Session {
                 aws_sdk_ssm::Client::from_conf(ssm.build()),
                 aws_sdk_ssm::Client::from_conf(ssm_once.build()),
             ),
-            environment,
-            role,
-            warnings,
+            identified,
         };
         Self(Arc::new(inner))
     }
 
     /// Returns the account and region; never an environment-agnostic one.
     pub fn environment(&self) -> &Environment {
-        &self.0.environment
+        &self.0.identified.environment
     }
 
     /// Returns the ARN of the role that was assumed; `None`: these are the base credentials.
     pub fn role(&self) -> Option<&str> {
-        self.0.role.as_deref()
+        self.0.identified.role.as_deref()
     }
 
     /// Returns which roles could not be assumed, and what was done instead: a sentence each.
     pub fn warnings(&self) -> &[String] {
-        &self.0.warnings
+        &self.0.identified.warnings
     }
 
     /// Returns the client of CloudFormation.
@@ -107,12 +110,12 @@ impl Session {
 
 struct Wrap<'a> {
     environment: &'a Environment,
-    gate: &'a Arc<Semaphore>,
-    pause: Duration,
+    limits: &'a Limits,
 }
 
 impl Wrap<'_> {
     fn client<C>(&self, sdk: C, once: C) -> Client<C> {
-        Client::new(self.environment.clone(), Arc::clone(self.gate), self.pause, sdk, once)
+        let Limits { gate, pause, .. } = self.limits;
+        Client::new(self.environment.clone(), Arc::clone(gate), *pause, sdk, once)
     }
 }

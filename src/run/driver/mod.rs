@@ -49,6 +49,12 @@ struct Patience {
     waited: Duration,
 }
 
+impl Patience {
+    fn of(what: impl Into<String>) -> Self {
+        Self { what: what.into(), waited: Duration::ZERO }
+    }
+}
+
 impl Driver<'_> {
     /// Carries out every step that is not done yet.
     pub(super) async fn carry_on(&mut self) -> Result<(), Problem> {
@@ -157,10 +163,6 @@ impl Driver<'_> {
             }
         });
         running.collect()
-    }
-
-    fn patience(&self, what: impl Into<String>) -> Patience {
-        Patience { what: what.into(), waited: Duration::ZERO }
     }
 
     /// Pauses before the next look at something; a request to stop ends the pause.
