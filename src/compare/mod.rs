@@ -33,6 +33,7 @@ pub use comparison::{
     Ambiguity, Change, Comparison, Difference, Evidence, Mapping, Place, Problem, Similar, Unpaired,
 };
 pub use decisions::{DecidedPair, Decisions, Reference, SkipEntry};
+pub(crate) use names::unique_id;
 
 use crate::model::{Environment, Location, Stack, StackName};
 

@@ -1,13 +1,101 @@
 //! The plan: which steps turn the deployed stacks into those in which every moved resource has
 //! its new place.
 //!
-//! In: what is deployed, the stacks as they are now, and the mappings between them. Out: a
-//! [`Plan`], a value that can be shown, saved and carried out. Called by `toolkit`; carried out
-//! by `run`. Pure: it reads no account and changes nothing.
+//! In: what is deployed, the stacks as they are now, the mappings between them, and what people
+//! and the service say about types ([`Choices`]). Out: a [`Plan`], a value that can be shown,
+//! saved and carried out. Called by `toolkit`; carried out by `run`. Pure: it reads no account
+//! and changes nothing.
+//!
+//! The way through this room: the deployed templates become a `world` (with the characters that
+//! CloudFormation does not give back restored by `characters`); `wishes` decides which mappings
+//! are moves and which resources stay, `sections` what they need in their new stacks; `order`
+//! cuts the moves into refactors; `build` carries them out on the world, one after the other, by
+//! `apply` and `outputs`, which ask the `guide` for the names of exports; `preflight` tells what
+//! CloudFormation would refuse.
+//!
+//! Stacks may import from each other between the moves and the deployment, because a resource
+//! that cannot move stays behind: the references between *resources* never form a circle, and
+//! CloudFormation only looks at those. To keep more resources behind would break the circle and
+//! lose the resources; so it is said in a finding, and the preview has the last word.
 
+mod apply;
+mod build;
+mod characters;
+mod choices;
+mod guide;
+mod limits;
+mod literal;
+mod order;
+mod outputs;
+mod preflight;
+mod reverse;
+mod sections;
 mod steps;
+mod wishes;
+mod world;
 
+pub use choices::{Choices, Refused, uncertain_types};
+pub use reverse::{Past, reverse};
 pub use steps::{
     Action, Batch, BatchStack, Change, Finding, Move, Plan, Purpose, Severity, Staying, Step,
     body_digest,
 };
+
+use crate::compare::Comparison;
+use crate::model::{DeployedEnvironment, Stack};
+use build::Builder;
+use guide::Guide;
+use wishes::{Counterparts, Sources};
+use world::World;
+
+/// Makes the plan of an environment.
+///
+/// `deployed` is what CloudFormation has, `local` the stacks as they are now, nested ones
+/// included, and `comparison` the comparison of the two. The result does not depend on the order
+/// of anything in them.
+pub fn plan(
+    deployed: &DeployedEnvironment,
+    local: &[Stack],
+    comparison: &Comparison,
+    choices: &Choices,
+) -> Plan {
+    let sources = Sources { deployed, local, comparison, choices };
+    let (templates, doubts) = characters::restore(deployed, local, comparison);
+    let mut world = World::new(&deployed.environment, &deployed.stacks, templates);
+    let parts = Counterparts::new(&mut world, &sources);
+    let wishes = wishes::decide(&world, &sources, &parts);
+    let guide = Guide::new(&world, &parts.pairs(local));
+    let mut builder = Builder::new(world, guide, &deployed.stacks, wishes.additions);
+    builder.carry_out(&wishes.moves);
+    finish(deployed, builder, wishes.staying, wishes.findings, &doubts)
+}
+
+/// Puts the plan together.
+fn finish(
+    deployed: &DeployedEnvironment,
+    builder: Builder<'_>,
+    mut staying: Vec<Staying>,
+    mut findings: Vec<Finding>,
+    doubts: &[characters::Doubt],
+) -> Plan {
+    let involved = builder.involved();
+    findings.extend(preflight::check(&builder.world, deployed, &involved));
+    let concerned = |doubt: &&characters::Doubt| {
+        builder.world.at(&doubt.stack).is_some_and(|at| involved.contains(&at))
+    };
+    findings.extend(doubts.iter().filter(concerned).map(characters::Doubt::finding));
+    findings.extend(builder.findings);
+    let key = |f: &Finding| {
+        (std::cmp::Reverse(f.severity), f.stack.clone(), f.resource.clone(), f.message.clone())
+    };
+    findings.sort_by_key(key);
+    findings.dedup();
+    staying.sort_by(|left, right| left.source.cmp(&right.source));
+    Plan {
+        account: deployed.environment.account.to_string(),
+        region: deployed.environment.region.to_string(),
+        steps: builder.steps,
+        staying,
+        findings,
+    }
+}

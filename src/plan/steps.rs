@@ -1,5 +1,6 @@
 //! The steps of a plan, as they are carried out and as they are saved.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -43,7 +44,9 @@ pub enum Action {
     Refactor(Batch),
 }
 
-/// An ordinary change of one stack.
+/// An ordinary change of one stack. Unlike a refactor, CloudFormation carries out whatever differs:
+/// a change set that has anything but the addition or removal of the one filler
+/// (`AWS::CloudFormation::WaitConditionHandle`) must not be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
@@ -58,8 +61,7 @@ pub struct Change {
     pub before: Option<String>,
     /// The template to be sent.
     pub template: String,
-    /// Values of parameters that a new stack needs. Parameters of a stack that exists keep their
-    /// values.
+    /// Values of parameters that are new in the template. All others keep their values.
     pub parameters: Vec<(String, String)>,
     /// Capabilities to acknowledge.
     pub capabilities: Vec<String>,
@@ -71,6 +73,9 @@ pub struct Change {
 pub enum Purpose {
     /// It does not exist yet, and has sections that a refactor cannot create.
     Create,
+    /// It exists, but lacks parameters, conditions or mappings that something needs that moves
+    /// into it: they are added, with a filler, without which nothing would change.
+    Prepare,
     /// It would become empty: it gets a filler.
     Fill,
     /// It has a filler that is not needed any more.
@@ -166,6 +171,30 @@ impl Plan {
     /// Returns the account and region.
     pub fn environment(&self) -> Environment {
         Environment::new(&self.account, &self.region)
+    }
+
+    /// Returns every move of every refactor, in the order of the steps. A resource whose name has
+    /// to make way first moves twice.
+    pub fn moves(&self) -> impl Iterator<Item = &Move> {
+        let batches = self.steps.iter().filter_map(|step| match &step.action {
+            Action::Refactor(batch) => Some(&batch.moves),
+            Action::Change(_) => None,
+        });
+        batches.flatten()
+    }
+
+    /// Returns from where to where resources move in the end, sorted by source.
+    pub fn net_moves(&self) -> Vec<Move> {
+        let mut last: BTreeMap<&str, Move> = BTreeMap::new();
+        for each in self.moves() {
+            let first = last.remove(each.source.as_str());
+            let source = first.map_or_else(|| each.source.clone(), |first| first.source);
+            last.insert(&each.destination, Move { source, ..each.clone() });
+        }
+        let mut moves: Vec<Move> =
+            last.into_values().filter(|each| each.source != each.destination).collect();
+        moves.sort_by(|left, right| left.source.cmp(&right.source));
+        moves
     }
 
     /// Whether something forbids that the plan is carried out.

@@ -10,7 +10,7 @@ mod table;
 
 use std::sync::LazyLock;
 
-pub use refactor::refactor_block;
+pub use refactor::{refactor_block, refactor_block_is_uncertain};
 pub use table::{TypeInfo, lookup, source};
 
 /// Whether data, or an identity that others rely on, is lost when a resource of this type is

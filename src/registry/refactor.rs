@@ -47,8 +47,26 @@ pub fn refactor_block(resource_type: &str) -> Option<String> {
     if let Some(missing) = info.filter(|info| !info.fully_mutable()).map(missing_handlers) {
         return Some(format!("cannot be moved by CloudFormation, since the type has {missing}"));
     }
+    let tags_stay = |info: &TypeInfo| info.tag_property().is_some_and(|at| info.is_create_only(at));
+    if info.as_ref().is_some_and(tags_stay) {
+        return Some(
+            "cannot be moved by CloudFormation, since its tags cannot be changed".to_owned(),
+        );
+    }
     let reason = UNSUPPORTED.refused_in_practice.get(resource_type)?;
     Some(format!("is refused by CloudFormation in practice: {reason}"))
+}
+
+/// Whether the answer of [`refactor_block`] rests on the registry's schemas only, which CloudFormation
+/// may have extended since, or on nothing at all: `DescribeType` knows better. Lists, custom
+/// resources and what the CDK writes itself are certain.
+pub fn refactor_block_is_uncertain(resource_type: &str) -> bool {
+    let listed = |name: &String| name.as_str().cmp(resource_type);
+    let certain = resource_type == "AWS::CDK::Metadata"
+        || resource_type.starts_with("Custom::")
+        || UNSUPPORTED.types.binary_search_by(listed).is_ok()
+        || UNSUPPORTED.refused_in_practice.contains_key(resource_type);
+    !certain && lookup(resource_type).is_none_or(|info| !info.fully_mutable())
 }
 
 /// Returns what a type lacks to be fully mutable: `no read handler`.

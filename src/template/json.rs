@@ -28,6 +28,18 @@ pub fn to_pretty(value: &Value) -> String {
     serde_json::to_string_pretty(&Written(value)).unwrap_or_default()
 }
 
+/// Writes a value as the CDK writes templates: JSON, indented by one blank for each level.
+pub fn to_template(value: &Value) -> String {
+    let mut bytes = Vec::new();
+    let style = serde_json::ser::PrettyFormatter::with_indent(b" ");
+    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, style);
+    // Writing to a vector cannot fail, every key is a string, and what is written is UTF-8.
+    match Written(value).serialize(&mut serializer) {
+        Ok(()) => String::from_utf8(bytes).unwrap_or_default(),
+        Err(_) => String::new(),
+    }
+}
+
 /// Writes a value as JSON on one line.
 pub fn to_compact(value: &Value) -> String {
     // Writing to a string cannot fail, and every key is a string.

@@ -5,10 +5,12 @@
 
 mod intrinsic;
 pub mod json;
+mod rewrite;
 mod sub;
 pub mod yaml;
 
 pub use intrinsic::{Attribute, Intrinsic};
+pub use rewrite::{Reference, as_reference, function_call, reference, rewrite, visit};
 pub use sub::{Segment, SubError, parse_sub};
 
 use crate::model::{Object, Template, Value};

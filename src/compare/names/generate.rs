@@ -95,7 +95,7 @@ pub(in crate::compare) fn human_part(components: &[&str], separator: &str, kept:
 
 /// Returns the unique id of some components (`Names.uniqueId`; for a logical ID the components
 /// below the stack).
-pub(in crate::compare) fn unique_id(components: &[&str]) -> String {
+pub(crate) fn unique_id(components: &[&str]) -> String {
     let components: Vec<&str> = visible(components.iter().copied()).collect();
     let mut human = human_part(&components, "", "");
     if components.len() == 1 && human.len() <= 255 {

@@ -10,4 +10,4 @@ mod generate;
 mod words;
 
 pub(super) use finder::{Finder, Form, KnownConstruct, Token};
-pub(super) use generate::unique_id;
+pub(crate) use generate::unique_id;

@@ -1,0 +1,250 @@
+//! Plans of random refactorings with known truth, carried out by the embedded CloudFormation.
+//!
+//! `PROPERTY_SEED` and `PROPERTY_CASES` repeat a run, as in `tests/properties.rs`. The recipe of
+//! a failure is printed.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod carry;
+mod generate;
+#[path = "local/mod.rs"]
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use carry::{Runner, Things, deployed_from, planned, same, sent, things};
+use cdkr::local::{CreateStack, TemplateSource};
+use cdkr::model::{Environment, Object, Stack, Value};
+use cdkr::plan::{Move, Past, reverse};
+use cdkr::template::{self, json};
+use generate::build::{AppRecipe, app};
+use generate::refactor::{Op, ops, refactor};
+use generate::render::render;
+use proptest::prop_oneof;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+use world::{World, capabilities, world};
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// Nested templates get addresses in a bucket.
+fn addressed(value: &Value) -> Value {
+    match value {
+        Value::String(text) => match text.strip_prefix("https://assets/") {
+            Some(key) => Value::from(format!("https://nested.s3.amazonaws.com/{key}").as_str()),
+            None => value.clone(),
+        },
+        Value::Array(items) => Value::Array(items.iter().map(addressed).collect()),
+        Value::Object(object) => Value::Object(
+            object.iter().map(|(key, value)| (key.clone(), addressed(value))).collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+fn stacks(mut stacks: Vec<Stack>) -> Vec<Stack> {
+    for stack in &mut stacks {
+        let value = addressed(&Value::Object(stack.template.sections.clone()));
+        stack.template = template::check(value).unwrap();
+        // A nested stack may have nothing in it yet, which nobody can deploy.
+        if let Some(Value::Object(resources)) = stack.template.sections.get_mut("Resources")
+            && resources.is_empty()
+        {
+            let keep =
+                template::function_call("Type", "AWS::CloudFormation::WaitConditionHandle".into());
+            resources.insert("Keep".into(), keep);
+        }
+    }
+    stacks
+}
+
+fn text(stack: &Stack) -> String {
+    json::to_template(&Value::Object(stack.template.sections.clone()))
+}
+
+/// Deploys stacks in whatever order works; `false` if none does.
+fn deploy(world: &World, stacks: &[Stack]) -> bool {
+    for stack in stacks {
+        let Some(parent) = &stack.parent else { continue };
+        let maker = stacks
+            .iter()
+            .find(|other| other.name == parent.stack)
+            .and_then(|other| other.template.resource(parent.logical_id.as_str()))
+            .unwrap();
+        let url = maker.get("Properties").and_then(|all| all.get("TemplateURL")).unwrap();
+        let key = url.as_str().unwrap().rsplit_once('/').unwrap().1;
+        world.cloud.put_object("nested", key, text(stack).as_bytes()).unwrap();
+    }
+    let mut open: Vec<&Stack> = stacks.iter().filter(|stack| stack.parent.is_none()).collect();
+    while !open.is_empty() {
+        let before = open.len();
+        open.retain(|stack| {
+            let name = stack.name.as_str();
+            world.cloud.put_object("templates", name, text(stack).as_bytes()).unwrap();
+            let url = format!("https://templates.s3.amazonaws.com/{name}");
+            let parameters = stack.template.section("Parameters").cloned().unwrap_or_default();
+            let given = |name: &str| stack.parameters.get(name).cloned();
+            let created = world.region().create_stack(&CreateStack {
+                name: name.to_owned(),
+                template: TemplateSource::url(&url),
+                capabilities: capabilities(),
+                parameters: parameters
+                    .iter()
+                    .filter_map(|(name, _)| Some((name, given(name)?)))
+                    .map(|(name, value)| cdkr::local::ParameterInput {
+                        key: name.to_string(),
+                        value: Some(value.to_string()),
+                        use_previous: false,
+                    })
+                    .collect(),
+                ..CreateStack::default()
+            });
+            let done = created.is_ok() && world.status(name) == "CREATE_COMPLETE";
+            if !done && created.is_ok() {
+                let delete = cdkr::local::DeleteStack {
+                    name: name.to_owned(),
+                    ..cdkr::local::DeleteStack::default()
+                };
+                world.region().delete_stack(&delete).unwrap();
+            }
+            !done
+        });
+        if open.len() == before {
+            return false;
+        }
+    }
+    true
+}
+
+fn marks(things: &Things) -> Vec<((String, String), u64, u64)> {
+    things.iter().map(|(key, (made, updated, _))| (key.clone(), *made, *updated)).collect()
+}
+
+/// All ways to write an attribute, or the name of an export, are one.
+fn normal(value: &Value) -> Value {
+    let import =
+        value.as_object().and_then(Object::single).filter(|(key, _)| *key == "Fn::ImportValue");
+    if let Some((_, name)) = import {
+        return template::function_call("Fn::ImportValue", plain(name));
+    }
+    if let Some(Value::Object(arguments)) = value.get("Fn::GetStackOutput") {
+        let mut arguments = arguments.clone();
+        arguments.remove("Region");
+        return template::function_call("Fn::GetStackOutput", Value::Object(arguments));
+    }
+    match value {
+        Value::Array(items) => Value::Array(items.iter().map(normal).collect()),
+        Value::Object(object) => match template::as_reference(value) {
+            Some((name, attribute)) => template::reference(name, attribute),
+            None => Value::Object(
+                object.iter().map(|(key, value)| (key.clone(), normal(value))).collect::<Object>(),
+            ),
+        },
+        other => other.clone(),
+    }
+}
+
+/// `Fn::Sub` and `Fn::Join` of nothing but texts.
+fn plain(name: &Value) -> Value {
+    let joined = name.get("Fn::Join").and_then(Value::as_array).map(|parts| {
+        let texts = parts[1].as_array().unwrap().iter().map(|part| part.as_str().unwrap());
+        Value::from(texts.collect::<Vec<_>>().join(parts[0].as_str().unwrap()).as_str())
+    });
+    joined.or_else(|| name.get("Fn::Sub").cloned()).unwrap_or_else(|| name.clone())
+}
+
+#[derive(Default)]
+struct Tally {
+    cases: usize,
+    moved: usize,
+    refused: usize,
+    not_deployable: usize,
+    batches: usize,
+}
+
+fn carried_out((app, ops, reuse): &(AppRecipe, Vec<Op>, bool), tally: &mut Tally) {
+    let environment = Environment::new("111111111111", "us-east-1");
+    let before = app.build();
+    let after = refactor(&before, ops, *reuse);
+    let (old, local) = (stacks(render(&before).stacks), stacks(render(&after).stacks));
+    let world = world();
+    if !deploy(&world, &old) {
+        tally.not_deployable += 1;
+        return;
+    }
+    let deployed = deployed_from(&world.region(), &environment);
+    let was = things(&world.region(), &deployed);
+    let (_, plan) = planned(&deployed, &local);
+    tally.cases += 1;
+    if plan.is_refused() {
+        tally.refused += 1;
+        return;
+    }
+    let mut runner = Runner::new(&world.cloud, &world.clock, &environment);
+    runner.run(&plan);
+    let now = deployed_from(&world.region(), &environment);
+    assert_eq!(marks(&was), marks(&things(&world.region(), &now)));
+    let (_, again) = planned(&now, &local);
+    // With the moved ones out of the way a comparison may see more than before, but never
+    // something else in what has moved.
+    let made: Vec<Move> = plan.moves().cloned().collect();
+    let arrived: BTreeSet<String> =
+        plan.net_moves().into_iter().map(|each| each.destination).collect();
+    assert!(!again.moves().any(|each| arrived.contains(&each.source)), "{:#?}", again.net_moves());
+    tally.moved += made.len();
+    tally.batches += plan.steps.len();
+    let before: Vec<Stack> = deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();
+    let back = reverse(&now, &made, Past { before: &before, sent: &sent(&plan) });
+    runner.run(&back);
+    let end = deployed_from(&world.region(), &environment);
+    assert_eq!(marks(&was), marks(&things(&world.region(), &end)));
+    let of = |stacks: &[cdkr::model::DeployedStack]| -> BTreeMap<String, Value> {
+        let value = |stack: &Stack| normal(&Value::Object(stack.template.sections.clone()));
+        stacks.iter().map(|stack| (stack.id.to_string(), value(&stack.stack))).collect()
+    };
+    let found = of(&end.stacks);
+    for (id, expected) in of(&deployed.stacks) {
+        // What a stack was given beforehand stays: a refactor cannot take it away.
+        for (section, expected) in expected.as_object().unwrap().iter() {
+            let found = found[&id].get(section).cloned().unwrap_or_default();
+            if ["Resources", "Outputs"].contains(&section.as_str()) {
+                same(expected, &found, &format!("{section} of {id}"));
+            } else {
+                let all = expected.as_object().unwrap().iter();
+                all.for_each(|(name, value)| assert_eq!(found.get(name), Some(value)));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_random_refactoring_is_carried_out_and_undone() {
+    let seed = number("PROPERTY_SEED").unwrap_or(1);
+    let cases = number("PROPERTY_CASES").and_then(|cases| u32::try_from(cases).ok()).unwrap_or(40);
+    println!("PROPERTY_SEED={seed} PROPERTY_CASES={cases}");
+    let tally = std::cell::RefCell::new(Tally::default());
+    let config = Config {
+        cases,
+        rng_seed: RngSeed::Fixed(seed),
+        failure_persistence: None,
+        max_shrink_iters: number("PROPERTY_SHRINK")
+            .and_then(|n| u32::try_from(n).ok())
+            .unwrap_or(200),
+        ..Config::default()
+    };
+    let recipe = (app(1), prop_oneof![ops(true), ops(false)], proptest::bool::weighted(0.3));
+    let result = TestRunner::new(config).run(&recipe, |recipe| {
+        carried_out(&recipe, &mut tally.borrow_mut());
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}\nPROPERTY_SEED={seed} PROPERTY_CASES={cases} repeats this");
+    }
+    let tally = tally.into_inner();
+    println!(
+        "{} cases, {} moves in {} steps, {} refused, {} could not be deployed",
+        tally.cases, tally.moved, tally.batches, tally.refused, tally.not_deployable
+    );
+    assert!(tally.moved > 0);
+}
