@@ -68,9 +68,9 @@ struct Reference {
 }
 
 /// Carries out the plan in one go, and undoes it.
-fn reference() -> Reference {
+fn reference(plan: impl Fn(&World) -> Plan) -> Reference {
     let origin = world_with(Delays { refactor_settle: 6, ..Delays::default() });
-    let plan = seven(&origin);
+    let plan = plan(&origin);
     let world = origin.copy();
     let before = world.snapshot();
     let (options, run) = killed_at(usize::MAX);
@@ -160,26 +160,35 @@ fn reverts_resumed(reference: &Reference, moments: &[usize]) {
 
 #[test]
 fn a_run_killed_around_any_call_with_an_effect_is_continued() {
-    let reference = reference();
+    let reference = reference(seven);
     resumed(&reference, &distinct(&reference.run));
 }
 
 #[test]
 fn a_run_killed_around_any_call_with_an_effect_is_undone() {
-    let reference = reference();
+    let reference = reference(seven);
     reverted(&reference, &distinct(&reference.run));
 }
 
 #[test]
 fn a_reversal_killed_around_any_call_with_an_effect_is_continued() {
-    let reference = reference();
+    let reference = reference(seven);
+    reverts_resumed(&reference, &distinct(&reference.revert));
+}
+
+#[test]
+fn a_run_that_creates_a_stack_by_a_change_set_is_continued_and_undone_too() {
+    let reference = reference(created);
+    let moments = distinct(&reference.run);
+    resumed(&reference, &moments);
+    reverted(&reference, &moments);
     reverts_resumed(&reference, &distinct(&reference.revert));
 }
 
 #[test]
 #[ignore = "takes minutes: every call, those that only read included"]
 fn runs_and_reversals_killed_around_any_call_are_continued_and_undone() {
-    let reference = reference();
+    let reference = reference(seven);
     let all = |calls: &[String]| (1..=calls.len() + 1).collect::<Vec<_>>();
     resumed(&reference, &all(&reference.run));
     reverted(&reference, &all(&reference.run));

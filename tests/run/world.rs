@@ -337,6 +337,28 @@ pub fn new_and_emptied(world: &World) -> Plan {
     plan.plan()
 }
 
+/// A stack that is created by a change set, because it has conditions.
+pub fn created(world: &World) -> Plan {
+    world.deploy("Old", &template(&[("One", "queue"), ("Two", "topic")]));
+    let with = |resources: &[(&str, &str)]| {
+        let mut template = template(resources);
+        template["Conditions"] = json!({"Yes": {"Fn::Equals": ["a", "a"]}});
+        template["Parameters"] = json!({"P": {"Type": "String", "Default": "x"}});
+        template
+    };
+    Script::new(world)
+        .change("New", Purpose::Create, &with(&[("Filler", "filler")]))
+        .refactor(
+            &[
+                ("New", with(&[("Filler", "filler"), ("A", "queue")])),
+                ("Old", template(&[("Two", "topic")])),
+            ],
+            &[("Old.One", "New.A")],
+        )
+        .change("New", Purpose::RemoveFiller, &with(&[("A", "queue")]))
+        .plan()
+}
+
 /// Stops as if the process had been killed, at the moment with this number.
 pub fn killed_at(moment: usize) -> (RunOptions, Arc<Mutex<Vec<String>>>) {
     let count = Arc::new(Mutex::new(Vec::new()));

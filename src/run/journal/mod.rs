@@ -9,8 +9,8 @@ mod list;
 mod lock;
 mod record;
 
-pub(super) use file::Journal;
 pub use file::JournalError;
+pub(super) use file::{Journal, read};
 pub(super) use list::reversal_of;
 pub use list::{RunInfo, RunState, runs};
 pub(super) use lock::{Lock, LockError};
