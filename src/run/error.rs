@@ -104,11 +104,11 @@ pub enum Problem {
         bucket: String,
         /// Why it cannot be used.
         #[source]
-        error: AwsError,
+        error: Box<AwsError>,
     },
     /// CloudFormation refuses a refactor in its preview.
     #[error("CloudFormation refuses the move{}", Told(.0))]
-    Refused(Reason),
+    Refused(Box<Reason>),
     /// A preview does not do what it was asked for.
     #[error(
         "the preview of the move is not what was asked for, so it was not executed: {}",
@@ -124,7 +124,7 @@ pub enum Problem {
         /// How often.
         attempts: usize,
         /// What CloudFormation says.
-        reason: Reason,
+        reason: Box<Reason>,
     },
     /// Requests get lost again and again.
     #[error("the request got lost {attempts} times; CloudFormation does not know of it")]
@@ -134,7 +134,7 @@ pub enum Problem {
     },
     /// A refactor failed and was undone by CloudFormation.
     #[error("the move failed, and CloudFormation has undone it{}", Told(.0))]
-    Undone(Reason),
+    Undone(Box<Reason>),
     /// A refactor failed and was not undone.
     #[error(
         "the move failed, and CloudFormation has not undone it ({}){}",
@@ -142,7 +142,7 @@ pub enum Problem {
     )]
     Broken {
         /// What CloudFormation says.
-        reason: Reason,
+        reason: Box<Reason>,
         /// The stacks and where they stand.
         stacks: Vec<(String, StackStatus)>,
     },
@@ -320,10 +320,11 @@ impl fmt::Display for RunError {
             (Some(_), 0) => Ok(()),
             (Some(_), done) => {
                 write!(f, " {done} of {} steps are done; the others were not begun", self.of)?;
-                match self.is_harmless() {
-                    true => f.write_str(", or came to nothing."),
-                    false => f.write_str(" but for this one."),
-                }
+                f.write_str(if self.is_harmless() {
+                    ", or came to nothing."
+                } else {
+                    " but for this one."
+                })
             }
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::aws::Role;
+use crate::aws::{Role, TOOLKIT_STACK};
 use crate::model::StackOptions;
 
 /// When a [`CallHook`] is asked.
@@ -53,7 +53,7 @@ impl Default for RunOptions {
             // Executions of two minutes were seen; a stack may hold 500 resources.
             limit: Duration::from_hours(1),
             attempts: 3,
-            toolkit_stack: "CDKToolkit".to_owned(),
+            toolkit_stack: TOOLKIT_STACK.to_owned(),
             qualifier: "hnb659fds".to_owned(),
             publishing_role: None,
             new_stacks: BTreeMap::new(),

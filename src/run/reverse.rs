@@ -3,6 +3,9 @@
 //! Every stack gets back, byte for byte, the template that it had before. That is right as long
 //! as nothing has changed it since, which is checked before anything is done.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use super::journal::{Before, Begin, Deletion, Kind, Task, VERSION};
 use super::rules::FILLER;
 use super::state::State;
@@ -16,14 +19,19 @@ use crate::template;
 /// A sentence about a template that cannot be read.
 pub(super) fn reversal(state: &State, id: &str, reverses: &str) -> Result<Begin, String> {
     let (mut steps, mut deletions) = (Vec::new(), Vec::new());
+    let sent = Sent::of(&state.begin);
     let count = state.begin.plan.steps.len();
     for step in (0..count).rev() {
         let (Some(before), Some(task)) = (state.before(step), state.begin.task(step)) else {
             continue;
         };
         match task {
-            Task::Refactor(batch) => refactor(state, batch, before, &mut steps, &mut deletions)?,
-            Task::Change(change) => self::change(state, change, before, &mut steps, &mut deletions),
+            Task::Refactor(batch) => {
+                refactor(state, batch, &sent.restored(before), &mut steps, &mut deletions)?;
+            }
+            Task::Change(each) => {
+                change(state, each, &sent.restored(before), &mut steps, &mut deletions);
+            }
             Task::Delete(_) => {}
         }
     }
@@ -127,6 +135,65 @@ fn change(
     }
 }
 
+/// The text literals of the templates that were sent, by what CloudFormation gives back of them:
+/// `?` for every character outside of ASCII. `None`: there are several.
+struct Sent<'a>(BTreeMap<String, Option<&'a str>>);
+
+impl<'a> Sent<'a> {
+    fn of(begin: &'a Begin) -> Self {
+        let mut known: BTreeMap<String, Option<&str>> = BTreeMap::new();
+        let tasks = (0..begin.steps()).filter_map(|step| begin.task(step));
+        for (_, template) in tasks.flat_map(Task::templates) {
+            for literal in literals(template).map(|at| &template[at]) {
+                let folded = literal.replace(|c: char| !c.is_ascii(), "?");
+                if folded.contains('?') {
+                    let entry = known.entry(folded).or_insert(Some(literal));
+                    *entry = entry.filter(|other| *other == literal);
+                }
+            }
+        }
+        Self(known)
+    }
+
+    /// Returns stacks with the characters outside of ASCII that are known. What is sent without
+    /// them would be a modification; the digest of the template is the same.
+    fn restored(&self, stacks: &[Before]) -> Vec<Before> {
+        let restored = stacks.iter().map(|stack| Before {
+            body: stack.body.as_deref().map(|body| self.restore(body)),
+            ..stack.clone()
+        });
+        restored.collect()
+    }
+
+    fn restore(&self, body: &str) -> String {
+        let (mut out, mut copied) = (String::with_capacity(body.len()), 0);
+        for at in literals(body) {
+            if let Some(Some(original)) = self.0.get(&body[at.clone()]) {
+                out.push_str(&body[copied..at.start]);
+                out.push_str(original);
+                copied = at.end;
+            }
+        }
+        out.push_str(&body[copied..]);
+        out
+    }
+}
+
+/// Where the string literals of a JSON text are, with their quotes; none in YAML.
+fn literals(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut next = if text.trim_start().starts_with('{') { 0 } else { text.len() };
+    std::iter::from_fn(move || {
+        let start = next + bytes[next..].iter().position(|byte| *byte == b'"')?;
+        let mut end = start + 1;
+        while *bytes.get(end)? != b'"' {
+            end += if bytes[end] == b'\\' { 2 } else { 1 };
+        }
+        next = end + 1;
+        Some(start..next)
+    })
+}
+
 /// All of them: what is in the stack has been acknowledged when it came there.
 fn capabilities() -> Vec<String> {
     ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"].map(str::to_owned).into()
@@ -158,6 +225,18 @@ fn fill(stack: &str, body: &str) -> Result<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn characters_that_cloudformation_does_not_give_back_are_taken_from_what_was_sent() {
+        let mut known = BTreeMap::new();
+        known.insert("\"Gr??e \\\" ?\"".to_owned(), Some("\"Größe \\\" ß\""));
+        known.insert("\"?\"".to_owned(), None);
+        let sent = Sent(known);
+        let body = r#"{"A": "Gr??e \" ?", "B": "?", "C": "x"}"#;
+        assert_eq!(sent.restore(body), r#"{"A": "Größe \" ß", "B": "?", "C": "x"}"#);
+        let yaml = "A: \"?\"";
+        assert_eq!(sent.restore(yaml), yaml);
+    }
 
     #[test]
     fn a_stack_that_is_to_go_keeps_a_filler_and_nothing_that_refers_to_what_left() {

@@ -186,9 +186,9 @@ pub(super) fn places(each: &Move) -> Result<(Location, Location), String> {
 
 /// Returns the name of a stack from its ARN (`arn:…:stack/NAME/UUID`); a name stays as it is.
 pub(super) fn name_in_arn(stack: &str) -> &str {
-    match stack.starts_with("arn:") {
-        true => stack.split('/').nth(1).unwrap_or(stack),
-        false => stack,
+    match stack.strip_prefix("arn:") {
+        Some(rest) => rest.split('/').nth(1).unwrap_or(stack),
+        None => stack,
     }
 }
 

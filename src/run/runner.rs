@@ -13,8 +13,8 @@ use super::journal::{
 use super::options::RunOptions;
 use super::reverse::reversal;
 use super::state::State;
-use crate::aws::{Aws, Purpose, Roles, now};
-use crate::event::Host;
+use crate::aws::{Aws, Purpose, Roles, Session, now};
+use crate::event::{Event, Host};
 use crate::model::{Environment, StackOptions};
 use crate::plan::{Plan, Severity};
 
@@ -49,6 +49,26 @@ impl<'a> Runner<'a> {
     /// What happened, what was left untouched, and what to do next. Without a journal in it,
     /// nothing was changed.
     pub async fn run(&self, plan: &Plan, directory: &Path) -> Result<Done, RunError> {
+        self.run_plan(plan, directory, None).await
+    }
+
+    /// Carries out a plan that undoes another run: one that was made from the templates as they
+    /// are now ([`crate::plan::reverse`]), because [`Self::revert`] has found them changed.
+    ///
+    /// # Errors
+    /// As for [`Self::run`].
+    pub async fn revert_by(&self, plan: &Plan, journal: &Path) -> Result<Done, RunError> {
+        let reverses = journal.file_name().map(|name| name.to_string_lossy().into_owned());
+        let directory = journal.parent().unwrap_or(Path::new("."));
+        self.run_plan(plan, directory, reverses).await
+    }
+
+    async fn run_plan(
+        &self,
+        plan: &Plan,
+        directory: &Path,
+        reverses: Option<String>,
+    ) -> Result<Done, RunError> {
         let of = plan.steps.len();
         let early = |problem| early(problem, of);
         if plan.is_refused() {
@@ -57,6 +77,9 @@ impl<'a> Runner<'a> {
             return Err(early(Problem::PlanRefused { findings }));
         }
         if plan.steps.is_empty() {
+            if let Some(original) = reverses {
+                mark_reversed(&directory.join(original)).map_err(early)?;
+            }
             return Ok(Done { journal: None, steps: 0, stacks: BTreeMap::new() });
         }
         let new_stacks = self.options.new_stacks.iter();
@@ -64,8 +87,8 @@ impl<'a> Runner<'a> {
             version: VERSION,
             cdkr: env!("CARGO_PKG_VERSION").to_owned(),
             id: fresh_id(),
-            kind: Kind::Forward,
-            reverses: None,
+            kind: if reverses.is_some() { Kind::Reversal } else { Kind::Forward },
+            reverses,
             plan: plan.clone(),
             deletions: Vec::new(),
             roles: self.roles.clone(),
@@ -165,6 +188,7 @@ impl<'a> Runner<'a> {
         };
         let state = State::new(begin).map_err(|message| Problem::Malformed { message })?;
         let session = self.aws.session(&environment, &self.roles, Purpose::Write).await?;
+        self.tell_warnings(&session);
         let staging = Staging::find(self.aws, &session, &self.options, &state.begin).await?;
         check_all(&session, &self.options, &state).await?;
         let first = Line { at: now(), record: Record::Begin(Box::new(state.begin.clone())) };
@@ -207,9 +231,16 @@ impl<'a> Runner<'a> {
     ) -> Result<Driver<'_>, Problem> {
         let environment = state.begin.plan.environment();
         let session = self.aws.session(&environment, &self.roles, Purpose::Write).await?;
+        self.tell_warnings(&session);
         let staging = Staging::find(self.aws, &session, &self.options, &state.begin).await?;
         let options = &self.options;
         Ok(Driver { session, staging, options, host: self.host, journal, state, lock })
+    }
+
+    fn tell_warnings(&self, session: &Session) {
+        for warning in session.warnings() {
+            self.host.tell(&Event::Note { text: warning.clone() });
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::journal::{Before, Begin, Call, End, Line, Outcome, Record};
+use super::journal::{Before, Begin, Call, End, Line, Outcome, Record, Task};
 
 /// Where a run stands.
 #[derive(Clone, Debug)]
@@ -78,8 +78,7 @@ impl State {
             return Err("a step of the plan needs one that stands after it".to_owned());
         }
         let mut ids = BTreeMap::new();
-        for (name, id, _) in (0..count).filter_map(|step| begin.task(step)).flat_map(|t| t.stacks())
-        {
+        for (name, id, _) in (0..count).filter_map(|step| begin.task(step)).flat_map(Task::stacks) {
             if let Some(id) = id {
                 ids.insert(name.to_owned(), id.to_owned());
             }

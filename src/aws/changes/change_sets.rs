@@ -68,9 +68,10 @@ impl Session {
     /// is a change set of this name.
     pub async fn create_change_set(&self, request: &ChangeSetRequest) -> Result<String, AwsError> {
         let client = self.cloudformation();
-        let answer = client
-            .call_once("CreateChangeSet", Some(&request.stack), |sdk| creation(sdk, request).send())
-            .await?;
+        let answer = Box::pin(client.call_once("CreateChangeSet", Some(&request.stack), |sdk| {
+            creation(sdk, request).send()
+        }))
+        .await?;
         answer.stack_id.ok_or_else(|| AwsError::Incomplete {
             call: client.named("CreateChangeSet", Some(&request.stack)),
             what: "stack ID",
@@ -90,15 +91,14 @@ impl Session {
         let mut state = ChangeSetState::default();
         let mut token: Option<String> = None;
         loop {
-            let answer = self
-                .cloudformation()
-                .call("DescribeChangeSet", Some(stack), |sdk| {
+            let answer =
+                Box::pin(self.cloudformation().call("DescribeChangeSet", Some(stack), |sdk| {
                     sdk.describe_change_set()
                         .stack_name(stack)
                         .change_set_name(name)
                         .set_next_token(token.clone())
                         .send()
-                })
+                }))
                 .await;
             let page = match answer {
                 Ok(page) => page,
@@ -135,15 +135,14 @@ impl Session {
         name: &str,
         token: &str,
     ) -> Result<(), AwsError> {
-        self.cloudformation()
-            .call_once("ExecuteChangeSet", Some(stack), |sdk| {
-                sdk.execute_change_set()
-                    .stack_name(stack)
-                    .change_set_name(name)
-                    .client_request_token(token)
-                    .send()
-            })
-            .await?;
+        Box::pin(self.cloudformation().call_once("ExecuteChangeSet", Some(stack), |sdk| {
+            sdk.execute_change_set()
+                .stack_name(stack)
+                .change_set_name(name)
+                .client_request_token(token)
+                .send()
+        }))
+        .await?;
         Ok(())
     }
 
@@ -152,12 +151,10 @@ impl Session {
     /// # Errors
     /// What the service or the network says.
     pub async fn delete_change_set(&self, stack: &str, name: &str) -> Result<(), AwsError> {
-        let answer = self
-            .cloudformation()
-            .call("DeleteChangeSet", Some(stack), |sdk| {
-                sdk.delete_change_set().stack_name(stack).change_set_name(name).send()
-            })
-            .await;
+        let answer = Box::pin(self.cloudformation().call("DeleteChangeSet", Some(stack), |sdk| {
+            sdk.delete_change_set().stack_name(stack).change_set_name(name).send()
+        }))
+        .await;
         match answer {
             Err(error) if !is_missing(&error) => Err(error),
             _ => Ok(()),

@@ -73,12 +73,11 @@ impl Session {
         stack: &str,
         token: Option<&str>,
     ) -> Result<(Vec<StackEvent>, Option<String>), AwsError> {
-        let page = self
-            .cloudformation()
-            .call("DescribeStackEvents", Some(stack), |sdk| {
+        let page =
+            Box::pin(self.cloudformation().call("DescribeStackEvents", Some(stack), |sdk| {
                 let token = token.map(str::to_owned);
                 sdk.describe_stack_events().stack_name(stack).set_next_token(token).send()
-            })
+            }))
             .await?;
         let events = page.stack_events.unwrap_or_default().into_iter().map(|event| StackEvent {
             status: text(event.resource_status.as_ref()),

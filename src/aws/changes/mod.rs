@@ -2,7 +2,7 @@
 //!
 //! Each is one request, or one list with all its pages. Calls with an effect are never repeated
 //! by themselves once they may have arrived ([`super::Client::call_once`]): whoever makes them
-//! looks what happened.
+//! looks what happened. Futures of the SDK are large, so each lives in a box of its own.
 
 mod change_sets;
 mod events;

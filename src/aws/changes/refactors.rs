@@ -84,9 +84,10 @@ impl Session {
         request: &RefactorRequest,
     ) -> Result<String, AwsError> {
         let client = self.cloudformation();
-        let answer = client
-            .call_once("CreateStackRefactor", None, |sdk| creation(sdk, request).send())
-            .await?;
+        let answer = Box::pin(
+            client.call_once("CreateStackRefactor", None, |sdk| creation(sdk, request).send()),
+        )
+        .await?;
         answer.stack_refactor_id.filter(|id| !id.is_empty()).ok_or_else(|| AwsError::Incomplete {
             call: client.named("CreateStackRefactor", None),
             what: "ID",
@@ -101,12 +102,10 @@ impl Session {
         &self,
         id: &str,
     ) -> Result<Option<RefactorState>, AwsError> {
-        let answer = self
-            .cloudformation()
-            .call("DescribeStackRefactor", None, |sdk| {
-                sdk.describe_stack_refactor().stack_refactor_id(id).send()
-            })
-            .await;
+        let answer = Box::pin(self.cloudformation().call("DescribeStackRefactor", None, |sdk| {
+            sdk.describe_stack_refactor().stack_refactor_id(id).send()
+        }))
+        .await;
         match answer {
             Ok(found) => Ok(Some(RefactorState {
                 id: id.to_owned(),
@@ -130,14 +129,13 @@ impl Session {
         let mut found = Vec::new();
         let mut token: Option<String> = None;
         loop {
-            let page = self
-                .cloudformation()
-                .call("ListStackRefactorActions", None, |sdk| {
+            let page =
+                Box::pin(self.cloudformation().call("ListStackRefactorActions", None, |sdk| {
                     sdk.list_stack_refactor_actions()
                         .stack_refactor_id(id)
                         .set_next_token(token.clone())
                         .send()
-                })
+                }))
                 .await?;
             for each in page.stack_refactor_actions.unwrap_or_default() {
                 let mapping = each.resource_mapping.as_ref();
@@ -165,15 +163,13 @@ impl Session {
         let mut found = Vec::new();
         let mut token: Option<String> = None;
         loop {
-            let page = self
-                .cloudformation()
-                .call("ListStackRefactors", None, |sdk| {
-                    sdk.list_stack_refactors()
-                        .set_execution_status_filter(Some(EVERY.to_vec()))
-                        .set_next_token(token.clone())
-                        .send()
-                })
-                .await?;
+            let page = Box::pin(self.cloudformation().call("ListStackRefactors", None, |sdk| {
+                sdk.list_stack_refactors()
+                    .set_execution_status_filter(Some(EVERY.to_vec()))
+                    .set_next_token(token.clone())
+                    .send()
+            }))
+            .await?;
             for each in page.stack_refactor_summaries.unwrap_or_default() {
                 found.push(RefactorState {
                     status: text(each.status.as_ref()),
@@ -197,11 +193,10 @@ impl Session {
     /// # Errors
     /// What the service or the network says.
     pub async fn execute_stack_refactor(&self, id: &str) -> Result<(), AwsError> {
-        self.cloudformation()
-            .call_once("ExecuteStackRefactor", None, |sdk| {
-                sdk.execute_stack_refactor().stack_refactor_id(id).send()
-            })
-            .await?;
+        Box::pin(self.cloudformation().call_once("ExecuteStackRefactor", None, |sdk| {
+            sdk.execute_stack_refactor().stack_refactor_id(id).send()
+        }))
+        .await?;
         Ok(())
     }
 }

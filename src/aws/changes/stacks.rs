@@ -32,12 +32,10 @@ impl Session {
     /// # Errors
     /// What the service or the network says.
     pub async fn describe_stack(&self, stack: &str) -> Result<Option<StackState>, AwsError> {
-        let answer = self
-            .cloudformation()
-            .call("DescribeStacks", Some(stack), |sdk| {
-                sdk.describe_stacks().stack_name(stack).send()
-            })
-            .await;
+        let answer = Box::pin(self.cloudformation().call("DescribeStacks", Some(stack), |sdk| {
+            sdk.describe_stacks().stack_name(stack).send()
+        }))
+        .await;
         match answer {
             Ok(found) => Ok(found.stacks.unwrap_or_default().into_iter().next().map(state)),
             Err(error) if error.is_missing_stack() => Ok(None),
@@ -51,12 +49,10 @@ impl Session {
     /// # Errors
     /// What the service or the network says.
     pub async fn submitted_template(&self, stack: &str) -> Result<String, AwsError> {
-        let answer = self
-            .cloudformation()
-            .call("GetTemplate", Some(stack), |sdk| {
-                sdk.get_template().stack_name(stack).template_stage(TemplateStage::Original).send()
-            })
-            .await?;
+        let answer = Box::pin(self.cloudformation().call("GetTemplate", Some(stack), |sdk| {
+            sdk.get_template().stack_name(stack).template_stage(TemplateStage::Original).send()
+        }))
+        .await?;
         Ok(answer.template_body.unwrap_or_default())
     }
 
@@ -68,14 +64,13 @@ impl Session {
         let mut found = Vec::new();
         let mut token: Option<String> = None;
         loop {
-            let page = self
-                .cloudformation()
-                .call("ListStackResources", Some(stack), |sdk| {
+            let page =
+                Box::pin(self.cloudformation().call("ListStackResources", Some(stack), |sdk| {
                     sdk.list_stack_resources()
                         .stack_name(stack)
                         .set_next_token(token.clone())
                         .send()
-                })
+                }))
                 .await?;
             for each in page.stack_resource_summaries.unwrap_or_default() {
                 if text(each.resource_status.as_ref()) != "DELETE_COMPLETE" {
@@ -90,16 +85,16 @@ impl Session {
         }
     }
 
-    /// Starts the deletion of a stack. `token` makes repeated requests one.
+    /// Starts the deletion of a stack, which has to be named by its ARN: then a request that is
+    /// repeated is the same as one, also by its `token`.
     ///
     /// # Errors
     /// What the service or the network says.
     pub async fn delete_stack(&self, stack: &str, token: &str) -> Result<(), AwsError> {
-        self.cloudformation()
-            .call_once("DeleteStack", Some(stack), |sdk| {
-                sdk.delete_stack().stack_name(stack).client_request_token(token).send()
-            })
-            .await?;
+        Box::pin(self.cloudformation().call("DeleteStack", Some(stack), |sdk| {
+            sdk.delete_stack().stack_name(stack).client_request_token(token).send()
+        }))
+        .await?;
         Ok(())
     }
 }

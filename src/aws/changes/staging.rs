@@ -24,11 +24,10 @@ impl Session {
     /// What the service or the network says.
     pub async fn check_bucket(&self, bucket: &str) -> Result<(), AwsError> {
         let owner = self.environment().account.as_str();
-        self.s3()
-            .call("HeadBucket", None, |sdk| {
-                sdk.head_bucket().bucket(bucket).expected_bucket_owner(owner).send()
-            })
-            .await?;
+        Box::pin(self.s3().call("HeadBucket", None, |sdk| {
+            sdk.head_bucket().bucket(bucket).expected_bucket_owner(owner).send()
+        }))
+        .await?;
         Ok(())
     }
 
@@ -38,17 +37,16 @@ impl Session {
     /// What the service or the network says.
     pub async fn put_template(&self, bucket: &str, key: &str, body: &str) -> Result<(), AwsError> {
         let owner = self.environment().account.as_str();
-        self.s3()
-            .call("PutObject", None, |sdk| {
-                sdk.put_object()
-                    .bucket(bucket)
-                    .key(key)
-                    .expected_bucket_owner(owner)
-                    .content_type("application/json")
-                    .body(ByteStream::from(body.as_bytes().to_vec()))
-                    .send()
-            })
-            .await?;
+        Box::pin(self.s3().call("PutObject", None, |sdk| {
+            sdk.put_object()
+                .bucket(bucket)
+                .key(key)
+                .expected_bucket_owner(owner)
+                .content_type("application/json")
+                .body(ByteStream::from(body.as_bytes().to_vec()))
+                .send()
+        }))
+        .await?;
         Ok(())
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Driver;
 use super::refactor::had_no_effect;
 use super::settle::{Standing, named};
 use super::watch::Watch;
+use super::{Driver, LOOKS, Patience};
 use crate::aws::{Cause, ChangeSetRequest, ChangeSetState};
 use crate::event::{Event, Remote};
 use crate::model::{StackStatus, StatusKind};
@@ -16,14 +16,11 @@ use crate::run::rules::{ChangeSetMeans, change_set_means, unexpected};
 use crate::run::state::{Open, Sending};
 use crate::template;
 
-/// How often something is looked at before it is taken for what it seems.
-const LOOKS: usize = 3;
-
 impl Driver<'_> {
     /// Carries out a change, wherever it stands.
     pub(super) async fn change(&mut self, step: usize, change: &Change) -> Result<(), Problem> {
         let (mut tries, mut told, mut looks) = (0, String::new(), 0);
-        let mut patience = self.patience(format!("the change set for stack `{}`", change.stack));
+        let mut patience = Patience::of(format!("the change set for stack `{}`", change.stack));
         while !self.state.is_done(step) {
             let Some(open) = self.state.open(step).cloned() else {
                 if tries >= self.options.attempts {
@@ -196,7 +193,7 @@ impl Driver<'_> {
         let found = self.ask("DescribeStacks", self.session.describe_stack(&address)).await?;
         let stacks = found.into_iter().map(|state| (change.stack.clone(), state.id)).collect();
         let mut watch = Watch::new(stacks, open.events.clone(), &[]);
-        let mut patience = self.patience(format!("the change of stack `{}`", change.stack));
+        let mut patience = Patience::of(format!("the change of stack `{}`", change.stack));
         let settled = loop {
             watch.look(self).await?;
             let state = self.ask("DescribeStacks", self.session.describe_stack(&address)).await?;
@@ -277,7 +274,7 @@ impl Driver<'_> {
             return Ok(());
         };
         let stack = self.address(before);
-        let mut patience = self.patience(format!("the change set {name}"));
+        let mut patience = Patience::of(format!("the change set {name}"));
         for _ in 0..LOOKS {
             let state = self.session.describe_change_set(&stack, &name);
             let state = self.ask("DescribeChangeSet", state).await?;

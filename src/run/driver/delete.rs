@@ -13,10 +13,23 @@ use crate::run::state::Sending;
 impl Driver<'_> {
     /// Deletes a stack, wherever that stands.
     pub(super) async fn delete(&mut self, step: usize, deletion: &Deletion) -> Result<(), Problem> {
+        let first = self.state.attempts(step);
+        while !self.try_to_delete(step, deletion, first).await? {}
+        Ok(())
+    }
+
+    /// Returns whether the stack is gone; if not, the request has got lost.
+    async fn try_to_delete(
+        &mut self,
+        step: usize,
+        deletion: &Deletion,
+        first: usize,
+    ) -> Result<bool, Problem> {
+        let mut is_lost = false;
         if self.state.open(step).is_none() {
             self.start(step).await?;
         }
-        let Some(open) = self.state.open(step).cloned() else { return Ok(()) };
+        let Some(open) = self.state.open(step).cloned() else { return Ok(true) };
         let Some(id) = open.stacks.first().and_then(|stack| stack.id.clone()) else {
             return Err(Problem::Malformed { message: "a deletion of no stack".to_owned() });
         };
@@ -44,6 +57,7 @@ impl Driver<'_> {
                     return Err(error.into());
                 }
                 Err(error) => {
+                    is_lost = true;
                     self.note(format!("{error} The request may have arrived nevertheless."));
                 }
             }
@@ -56,10 +70,15 @@ impl Driver<'_> {
         });
         if let Some(state) = self.wait_until_gone(&stack, &id).await? {
             self.give_up(step, format!("{}: {}", state.status, state.reason))?;
+            let again = self.state.attempts(step) - first < self.options.attempts;
+            if again && is_lost && !state.status.0.starts_with("DELETE_") {
+                return Ok(false);
+            }
             let (status, reason) = (state.status, state.reason);
             return Err(Problem::NotDeleted { stack, status, reason });
         }
-        self.finish(step, Vec::new())
+        self.finish(step, Vec::new())?;
+        Ok(true)
     }
 
     /// Ends a deletion that is under way.

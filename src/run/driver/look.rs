@@ -5,7 +5,7 @@ use crate::aws::Session;
 use crate::model::StatusKind;
 use crate::plan::body_digest;
 use crate::run::error::Problem;
-use crate::run::journal::Before;
+use crate::run::journal::{Before, Task};
 use crate::run::options::RunOptions;
 use crate::run::state::State;
 
@@ -25,7 +25,7 @@ impl Driver<'_> {
     /// Returns the stacks of a step, if all of them are as it needs them.
     pub(super) async fn look_at_all(&self, step: usize) -> Result<Vec<Before>, Problem> {
         let begin = &self.state.begin;
-        let stacks = begin.task(step).map(|task| task.stacks()).unwrap_or_default();
+        let stacks = begin.task(step).map(Task::stacks).unwrap_or_default();
         let mut found = Vec::new();
         for (name, id, before) in stacks {
             let id = id.or_else(|| self.state.ids.get(name).map(String::as_str));

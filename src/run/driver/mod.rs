@@ -27,6 +27,10 @@ use crate::model::Environment;
 pub(super) use look::check_all;
 pub(super) use staging::Staging;
 
+/// How often something is looked for, or looked at, before it is taken for what it seems: what
+/// was asked for may take a moment to show.
+const LOOKS: usize = 3;
+
 /// A run under way.
 pub(super) struct Driver<'a> {
     pub(super) session: Session,
@@ -43,6 +47,12 @@ pub(super) struct Driver<'a> {
 struct Patience {
     what: String,
     waited: Duration,
+}
+
+impl Patience {
+    fn of(what: impl Into<String>) -> Self {
+        Self { what: what.into(), waited: Duration::ZERO }
+    }
 }
 
 impl Driver<'_> {
@@ -65,9 +75,9 @@ impl Driver<'_> {
         // Cloned: the state changes while the step is carried out.
         let begin = self.state.begin.clone();
         match begin.task(step) {
-            Some(Task::Refactor(batch)) => self.refactor(step, batch).await,
-            Some(Task::Change(change)) => self.change(step, change).await,
-            Some(Task::Delete(deletion)) => self.delete(step, deletion).await,
+            Some(Task::Refactor(batch)) => Box::pin(self.refactor(step, batch)).await,
+            Some(Task::Change(change)) => Box::pin(self.change(step, change)).await,
+            Some(Task::Delete(deletion)) => Box::pin(self.delete(step, deletion)).await,
             None => Err(Problem::Malformed { message: format!("there is no step {step}") }),
         }
     }
@@ -153,10 +163,6 @@ impl Driver<'_> {
             }
         });
         running.collect()
-    }
-
-    fn patience(&self, what: impl Into<String>) -> Patience {
-        Patience { what: what.into(), waited: Duration::ZERO }
     }
 
     /// Pauses before the next look at something; a request to stop ends the pause.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::settle::{Standing, named};
 use super::watch::Watch;
-use super::{Driver, Patience};
+use super::{Driver, LOOKS, Patience};
 use crate::aws::{AwsError, Cause, RefactorRequest, RefactorState};
 use crate::event::{Event, Remote};
 use crate::model::{Location, StatusKind};
@@ -14,9 +14,6 @@ use crate::run::journal::{Before, Call};
 use crate::run::reasons::{Reason, understand};
 use crate::run::rules::{RefactorMeans, name_in_arn, places, refactor_means, unasked};
 use crate::run::state::{Open, Sending};
-
-/// How often something is looked for, or looked at, before it is taken for what it seems.
-const LOOKS: usize = 3;
 
 /// How an attempt has ended.
 enum Ended {
@@ -113,7 +110,7 @@ impl Driver<'_> {
 
     /// Looks for a refactor whose creation was not answered.
     async fn find(&self, step: usize, open: &Open) -> Result<Option<String>, Problem> {
-        let mut patience = self.patience("the search for a stack refactor");
+        let mut patience = Patience::of("the search for a stack refactor");
         for look in 0..LOOKS {
             let all = self.ask("ListStackRefactors", self.session.stack_refactors()).await?;
             // A request of an earlier attempt may have arrived late.
@@ -151,7 +148,7 @@ impl Driver<'_> {
             compared: false,
             looks: 0,
             refused: None,
-            patience: self.patience(format!("stack refactor {id}")),
+            patience: Patience::of(format!("stack refactor {id}")),
         };
         let mut watch = Watch::new(Vec::new(), BTreeMap::new(), &batch.moves);
         if open.execute > Sending::Not {
@@ -162,7 +159,7 @@ impl Driver<'_> {
             let state = self.ask("DescribeStackRefactor", state).await?;
             self.tell_refactor(id, state.as_ref(), &mut pursuit.told);
             watch.look(self).await?;
-            let reason = |text: &str| understand(text, batch);
+            let reason = |text: &str| Box::new(understand(text, batch));
             match refactor_means(state.as_ref()) {
                 RefactorMeans::Wait => self.pause(&mut pursuit.patience).await?,
                 RefactorMeans::Ready => {
@@ -196,7 +193,7 @@ impl Driver<'_> {
                     return self.by_templates(step, batch, open, reason(&text)).await;
                 }
                 RefactorMeans::Unknown => {
-                    return self.by_templates(step, batch, open, Reason::default()).await;
+                    return self.by_templates(step, batch, open, Box::default()).await;
                 }
             }
         }
@@ -281,7 +278,7 @@ impl Driver<'_> {
             state.as_ref().is_none_or(|state| state.status.kind() != StatusKind::Stable)
         });
         if broken {
-            return self.by_templates(step, batch, open, Reason::default()).await;
+            return self.by_templates(step, batch, open, Box::default()).await;
         }
         watch.complete(self);
         self.finish(step, named(&settled))?;
@@ -294,7 +291,7 @@ impl Driver<'_> {
         step: usize,
         batch: &Batch,
         open: &Open,
-        reason: Reason,
+        reason: Box<Reason>,
     ) -> Result<Ended, Problem> {
         let settled = self.settle(&open.stacks).await?;
         let sent: Vec<&str> = batch.stacks.iter().map(|stack| stack.template.as_str()).collect();
@@ -305,9 +302,10 @@ impl Driver<'_> {
             }
             Standing::Before => {
                 self.drop_attempt(step, open, &reason.text).await?;
-                Ok(Ended::Again(match reason.text.is_empty() {
-                    true => Problem::Lost { attempts: 1 },
-                    false => Problem::Undone(reason),
+                Ok(Ended::Again(if reason.text.is_empty() {
+                    Problem::Lost { attempts: 1 }
+                } else {
+                    Problem::Undone(reason)
                 }))
             }
             Standing::Mixed => {
@@ -397,7 +395,7 @@ impl Driver<'_> {
         let Some(id) = open.id.clone() else {
             return self.drop_attempt(step, &open, "it was not begun").await;
         };
-        let mut patience = self.patience(format!("stack refactor {id}"));
+        let mut patience = Patience::of(format!("stack refactor {id}"));
         let mut looks = 0;
         loop {
             let state = self.session.describe_stack_refactor(&id);
@@ -453,7 +451,7 @@ pub(super) fn had_no_effect(error: &AwsError) -> bool {
 fn refusal(error: AwsError, batch: &Batch) -> Problem {
     match error.call() {
         Some(call) if call.cause == Cause::Refused => {
-            Problem::Refused(understand(&call.message, batch))
+            Problem::Refused(Box::new(understand(&call.message, batch)))
         }
         _ => Problem::Aws(error),
     }

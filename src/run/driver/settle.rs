@@ -1,6 +1,6 @@
 //! Waits for stacks, says where they stand by their templates, and sweeps up empty shells.
 
-use super::Driver;
+use super::{Driver, LOOKS, Patience};
 use crate::aws::StackState;
 use crate::event::{Event, Remote};
 use crate::model::StatusKind;
@@ -28,7 +28,7 @@ impl Driver<'_> {
     ) -> Result<Vec<(String, Option<StackState>)>, Problem> {
         let mut found = Vec::new();
         for stack in stacks {
-            let mut patience = self.patience(format!("an operation of stack `{}`", stack.name));
+            let mut patience = Patience::of(format!("an operation of stack `{}`", stack.name));
             let mut told = String::new();
             loop {
                 let address = self.address(stack);
@@ -130,16 +130,18 @@ impl Driver<'_> {
         name: &str,
         id: &str,
     ) -> Result<Option<StackState>, Problem> {
-        let mut patience = self.patience(format!("the deletion of stack `{name}`"));
+        let mut patience = Patience::of(format!("the deletion of stack `{name}`"));
+        let mut looks = 0;
         loop {
             let found = self.ask("DescribeStacks", self.session.describe_stack(id)).await?;
             match found {
                 None => return Ok(None),
                 Some(state) if state.status.0 == "DELETE_COMPLETE" => return Ok(None),
-                // A shell is in review until its deletion has begun.
-                Some(state)
-                    if state.status.kind() == StatusKind::Busy
-                        || state.status.0 == "REVIEW_IN_PROGRESS" => {}
+                Some(state) if state.status.0 == "DELETE_IN_PROGRESS" => {}
+                // That the deletion has begun may take a moment to show.
+                Some(state) if !state.status.0.starts_with("DELETE_") && looks < LOOKS => {
+                    looks += 1;
+                }
                 Some(state) => return Ok(Some(state)),
             }
             self.pause(&mut patience).await?;

@@ -9,7 +9,7 @@ use crate::aws::{
     Aws, AwsError, MOST_INLINE_BYTES, Purpose, Role, Roles, Session, TemplateAt, staged_url,
 };
 use crate::run::error::Problem;
-use crate::run::journal::Begin;
+use crate::run::journal::{Begin, Task};
 use crate::run::options::RunOptions;
 
 /// A bucket that was found to be usable, and credentials that may write to it.
@@ -29,7 +29,7 @@ impl Staging {
     ) -> Result<Option<Self>, Problem> {
         let templates = (0..begin.steps()).filter_map(|step| begin.task(step));
         let longest = templates
-            .flat_map(|task| task.templates())
+            .flat_map(Task::templates)
             .max_by_key(|(_, template)| template.len())
             .filter(|(_, template)| template.len() > MOST_INLINE_BYTES);
         let Some((stack, template)) = longest else { return Ok(None) };
@@ -46,7 +46,7 @@ impl Staging {
             what: "session",
         });
         let (stack, bytes) = (stack.to_owned(), template.len());
-        Err(Problem::NoBucket { stack, bytes, bucket, error })
+        Err(Problem::NoBucket { stack, bytes, bucket, error: Box::new(error) })
     }
 }
 

@@ -10,8 +10,8 @@ mod lock;
 mod origin;
 mod record;
 
-pub(super) use file::Journal;
 pub use file::JournalError;
+pub(super) use file::{Journal, read};
 pub(super) use list::reversal_of;
 pub use list::{RunInfo, RunState, runs};
 pub(super) use lock::{Lock, LockError};

@@ -281,7 +281,7 @@ impl<'a> Task<'a> {
             }
             Task::Change(change) => match change.purpose {
                 Purpose::Create => format!("create {}", change.stack),
-                Purpose::Prepare => format!("add what is needed to {}", change.stack),
+                Purpose::Prepare => format!("prepare {} for what moves into it", change.stack),
                 Purpose::Fill => format!("put a filler into {}", change.stack),
                 Purpose::RemoveFiller => format!("remove the filler from {}", change.stack),
             },
