@@ -12,7 +12,7 @@ use crate::aws::Roles;
 use crate::event::{Event, Host};
 use crate::model::{Environment, StackOptions};
 use crate::plan::{Action, Plan, Refused};
-use crate::run::{Done, Problem, Reason, RunError, RunOptions, RunState, Runner, runs};
+use crate::run::{Done, Problem, RunError, RunOptions, RunState, Runner, runs};
 use crate::settings::{Account, Place, Settings};
 
 /// The directory of journals, in that of our records.
@@ -150,12 +150,9 @@ impl Carried {
 type RefusedType = (String, String);
 
 fn refused_type(error: &RunError) -> Option<RefusedType> {
-    match &*error.problem {
-        Problem::Refused(Reason {
-            is_about_type: true, resource_type: Some(name), text, ..
-        }) => Some((name.clone(), text.clone())),
-        _ => None,
-    }
+    let Problem::Refused(reason) = &*error.problem else { return None };
+    let name = reason.resource_type.clone().filter(|_| reason.is_about_type)?;
+    Some((name, reason.text.clone()))
 }
 
 /// Returns the journal of a run that was interrupted. It may have left half of its moves: whoever
