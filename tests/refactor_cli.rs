@@ -283,7 +283,8 @@ fn a_file_of_decisions_is_moved_back_without_the_app() {
 #[test]
 fn a_change_outside_of_the_move_waits_for_the_deployment() {
     let place = Place::new();
-    let after = edited(&app("rename", "after"), "\"ReadCapacityUnits\": 5", "\"ReadCapacityUnits\": 10");
+    let after =
+        edited(&app("rename", "after"), "\"ReadCapacityUnits\": 5", "\"ReadCapacityUnits\": 10");
     place.seed(&app("rename", "before"));
     let before = place.resources();
     place.out(&refactor(after.path().to_str().unwrap(), &[]));
@@ -327,4 +328,24 @@ fn killed_at_any_moment_a_run_is_noticed_and_continued() {
         while place.run(&["revert", "--local", "--yes"]).status.success() {}
         assert_eq!(place.resources(), before, "{event}");
     }
+}
+
+#[test]
+fn a_run_is_undone_from_the_templates_as_they_are_now() {
+    let place = Place::new();
+    let after = app("rename", "after");
+    place.seed(&app("rename", "before"));
+    let before = place.resources();
+    place.out(&refactor(&after, &[]));
+    let changed = edited(&after, "\"ReadCapacityUnits\": 5", "\"ReadCapacityUnits\": 10");
+    place.seed(changed.path().to_str().unwrap());
+    let output = place.run(&["revert", "--local", "--yes"]);
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("Planning the way back"), "{said}");
+    assert_eq!(place.resources(), before);
+    let shown = place.json(&["local", "show", "Shop", "--output", "json"]);
+    assert!(shown.to_string().contains("\"ReadCapacityUnits\":10"), "the change has stayed");
+    let error = place.err(&["revert", "--local", "--yes"], 1);
+    assert!(error.contains("there is no run to undo"), "{error}");
 }

@@ -17,6 +17,7 @@ use crate::report::{self, plain};
 const TICK: Duration = Duration::from_millis(120);
 
 /// The terminal as a host.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(super) struct TerminalHost {
     choice: ColorChoice,
     quiet: bool,

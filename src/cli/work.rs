@@ -47,7 +47,6 @@ impl Cancelling {
             while tokio::signal::ctrl_c().await.is_ok() {
                 // The journal knows where things stand: to be killed is safe at any time.
                 if sender.send_replace(true) {
-                    #[expect(clippy::exit, reason = "whoever asks twice does not want to wait")]
                     process::exit(INTERRUPTED.into());
                 }
             }

@@ -285,6 +285,11 @@ impl Problem {
 }
 
 impl RunError {
+    /// Returns the error of a run that was not begun.
+    pub fn of(problem: Problem) -> Self {
+        Self { problem: Box::new(problem), journal: None, done: 0, of: 0 }
+    }
+
     /// Returns what to do next; empty if nobody knows.
     pub fn hint(&self) -> String {
         let mut hint = self.problem.remedy();

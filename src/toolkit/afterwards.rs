@@ -1,14 +1,18 @@
 //! What people do with runs afterwards: continue them, or undo them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::Error;
 use super::account::{self, Connection};
 use super::carry_out::{Cancel, journals, options};
-use crate::event::Host;
-use crate::model::Environment;
-use crate::run::{Done, Origin, RunInfo, RunState, Runner, origin, runs};
+use crate::aws::{Depth, ReadRequest, Wanted};
+use crate::event::{Event, Host};
+use crate::model::{Environment, Stack};
+use crate::plan::{self, Plan};
+use crate::run::{Done, Origin, Problem, RunError, RunInfo, RunState, Runner, origin, past, runs};
 use crate::settings::Place;
+use crate::template;
 
 /// Why there is no run to continue or to undo.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +103,18 @@ pub async fn revert(
 ) -> Result<Done, Error> {
     let known = Known::open(place, journal).await?;
     let runner = known.runner(place, host, cancel);
-    Box::pin(runner.revert(journal)).await.map_err(|error| known.stopped(error))
+    match Box::pin(runner.revert(journal)).await {
+        Ok(done) => Ok(done),
+        Err(error) if matches!(*error.problem, Problem::ChangedSince { .. }) => {
+            host.tell(&Event::Note {
+                text: format!("{error} Planning the way back from the templates as they are now"),
+            });
+            let plan = Box::pin(known.way_back(journal, host)).await?;
+            let undone = Box::pin(runner.revert_by(&plan, journal)).await;
+            undone.map_err(|error| known.stopped(error))
+        }
+        Err(error) => Err(known.stopped(error)),
+    }
 }
 
 /// A run with the way to its account.
@@ -120,8 +135,43 @@ impl Known {
         Runner::new(&self.connection.aws, roles, host, options)
     }
 
+    /// Plans how to undo a run from the templates as they are now.
+    async fn way_back(&self, journal: &Path, host: &dyn Host) -> Result<Plan, Error> {
+        let past = past(journal).map_err(|problem| self.stopped(RunError::of(problem)))?;
+        let names: BTreeSet<&str> = past
+            .moves
+            .iter()
+            .flat_map(|one| [&one.source, &one.destination])
+            .filter_map(|place| Some(place.split_once('.')?.0))
+            .map(|stack| stack.split_once('/').map_or(stack, |(root, _)| root))
+            .chain(past.sent.keys().map(String::as_str).filter(|name| !name.contains('/')))
+            .collect();
+        let wanted = names
+            .into_iter()
+            .map(|name| Wanted { name: name.to_owned(), roles: self.origin.roles.clone() });
+        let request = ReadRequest {
+            environment: self.origin.environment.clone(),
+            stacks: wanted.collect(),
+            additional: Vec::new(),
+            depth: Depth::Complete,
+            wait: None,
+        };
+        let read = Box::pin(self.connection.aws.read(&request, host)).await?;
+        let (before, sent) = (stacks(&past.before), stacks(&past.sent));
+        let remembered = plan::Past { before: &before, sent: &sent };
+        Ok(plan::reverse(&read.deployed, &past.moves, remembered))
+    }
+
     fn stopped(&self, error: crate::run::RunError) -> Error {
         let environment: Environment = self.origin.environment.clone();
         Error::Run { environment, source: Box::new(error) }
     }
+}
+
+/// Templates of a journal as stacks. One that cannot be read is left out: it only serves names.
+fn stacks(templates: &BTreeMap<String, String>) -> Vec<Stack> {
+    let parsed = templates
+        .iter()
+        .filter_map(|(name, text)| Some(Stack::new(name, template::parse(text.as_bytes()).ok()?)));
+    parsed.collect()
 }

@@ -172,9 +172,7 @@ fn check_pair(
     let is_done = |known: &&Known<'_>| {
         known.deployed.contains(destination) && known.local.contains(destination)
     };
-    if !inside.iter().any(|known| known.deployed.contains(source))
-        && inside.iter().any(|known| is_done(&known))
-    {
+    if !inside.iter().any(|known| known.deployed.contains(source)) && inside.iter().any(is_done) {
         return Ok(());
     }
     let place = place(&pair.scope);

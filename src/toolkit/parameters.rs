@@ -38,9 +38,8 @@ pub(super) fn complete(sides: &mut Sides) {
 /// type.
 fn previous(before: &Stack, name: &Text, declaration: &Value) -> Option<Text> {
     let there = before.template.section("Parameters")?.get(name)?;
-    let kind = |declaration: &Value| {
-        declaration.as_object()?.get("Type")?.as_str().map(str::to_owned)
-    };
+    let kind =
+        |declaration: &Value| declaration.as_object()?.get("Type")?.as_str().map(str::to_owned);
     if kind(there) != kind(declaration) {
         return None;
     }
@@ -74,8 +73,7 @@ mod tests {
 
     fn completed(deployed: Stack, local: Stack) -> BTreeMap<Text, Text> {
         let environment = Environment::new("111111111111", "eu-west-1");
-        let account =
-            DeployedEnvironment { environment, stacks: Vec::new(), empty: Vec::new() };
+        let account = DeployedEnvironment { environment, stacks: Vec::new(), empty: Vec::new() };
         let mut sides = Sides {
             deployed: vec![deployed],
             local: vec![local],

@@ -96,13 +96,8 @@ pub(super) async fn prepare_without(
         choices.refused = refused.get(&comparison.environment).cloned().unwrap_or_default();
         let open = plan::uncertain_types(comparison, &choices);
         let records = records(&settings.project);
-        let asked = types::described(
-            &connection.aws,
-            &comparison.environment,
-            &roles,
-            &open,
-            &records,
-        );
+        let asked =
+            types::described(&connection.aws, &comparison.environment, &roles, &open, &records);
         let (described, warnings) = asked.await;
         choices.described = described;
         let mut plan = plan::plan(deployed, &sides.local, comparison, &choices);

@@ -115,14 +115,16 @@ async fn environment_plan(
 }
 
 fn ends(pair: &Pair) -> Result<(&Location, &Location), ReversalError> {
-    let location = |named| match named {
-        &Named::Location(ref location) => Ok(location),
+    Ok((location(&pair.source, &pair.origin)?, location(&pair.destination, &pair.origin)?))
+}
+
+fn location<'a>(named: &'a Named, origin: &str) -> Result<&'a Location, ReversalError> {
+    match named {
+        Named::Location(location) => Ok(location),
         Named::Path(path) => {
-            let (name, origin) = (path.to_string(), pair.origin.clone());
-            Err(ReversalError::Path { name, origin })
+            Err(ReversalError::Path { name: path.to_string(), origin: origin.to_owned() })
         }
-    };
-    Ok((location(&pair.source)?, location(&pair.destination)?))
+    }
 }
 
 fn resource<'a>(

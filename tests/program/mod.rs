@@ -2,7 +2,6 @@
 
 #![expect(unreachable_pub, reason = "tests share this file")]
 #![allow(dead_code, reason = "not every test needs all of it")]
-#![expect(clippy::allow_attributes, reason = "only some tests leave something unused")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
