@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cdkr::local::server::{WireFault, WireFaultKind, WireFaults};
-use cdkr::local::{Faults, RefactorFault, ResourceFault, TemplateSource, UpdateStack};
+use cdkr::local::{
+    ChangeSetType, CreateChangeSet, Faults, RefactorFault, ResourceFault, TemplateSource,
+    UpdateStack,
+};
 use cdkr::plan::{Action, Plan};
 use cdkr::run::{Moment, Problem, RunError, RunOptions};
 
@@ -163,6 +166,31 @@ fn a_name_that_was_taken_since_the_plan_stops_the_run() {
     let error = world.run(&plan).unwrap_err();
     assert!(matches!(&*error.problem, Problem::NameTaken { stack, .. } if stack == "New"));
     assert_eq!(world.status("New"), "CREATE_COMPLETE");
+}
+
+#[test]
+fn a_shell_that_somebody_else_has_made_in_between_is_not_swept_up() {
+    let world = world();
+    let plan = new_and_emptied(&world);
+    let options = before_call(&world, "CreateStackRefactor", |region| {
+        let update = UpdateStack {
+            name: "New".to_owned(),
+            template: TemplateSource::body(&template(&[("X", "queue")]).to_string()),
+            ..UpdateStack::default()
+        };
+        let request = CreateChangeSet {
+            name: "theirs".to_owned(),
+            kind: ChangeSetType::Create,
+            update,
+            description: None,
+        };
+        region.create_change_set(&request).unwrap();
+    });
+    let error = world.run_with(&plan, options).unwrap_err();
+    assert!(matches!(&*error.problem, Problem::Refused(_)), "{error}");
+    assert_eq!(world.region().list_change_sets("New", None).unwrap().items.len(), 1);
+    let error = world.resume(&world.last_journal()).unwrap_err();
+    assert!(matches!(&*error.problem, Problem::NameTaken { .. }), "{error}");
 }
 
 #[test]

@@ -102,6 +102,12 @@ impl Driver<'_> {
             if !holds.is_empty() {
                 continue;
             }
+            // Somebody else may have begun to create a stack of this name in between.
+            let sets = self.ask("ListChangeSets", self.session.change_sets_of(&shell.id)).await?;
+            let own = format!("cdkr-{}-", self.state.begin.id);
+            if sets.iter().any(|set| !set.starts_with(&own)) {
+                continue;
+            }
             let token = format!("cdkr-sweep-{}", self.state.begin.id);
             let deletion = self.session.delete_stack(&shell.id, &token);
             // A shell that stays does no harm but that its name is taken.
