@@ -194,6 +194,29 @@ fn a_shell_that_somebody_else_has_made_in_between_is_not_swept_up() {
 }
 
 #[test]
+fn a_stack_that_got_something_before_it_was_to_be_deleted_is_kept() {
+    let world = world();
+    let plan = new_and_emptied(&world);
+    let journal = world.run(&plan).unwrap().journal.unwrap();
+    // Killed right before the deletion; then somebody deploys to the stack.
+    let hook = |_: Moment, called: &'static str| called != "DeleteStack";
+    let killed = RunOptions { on_call: Some(Arc::new(hook)), ..options() };
+    let listener = Listener::default();
+    let error = world.with(killed, &listener, async |runner| runner.revert(&journal).await);
+    assert!(matches!(*error.unwrap_err().problem, Problem::Stopped));
+    let update = UpdateStack {
+        name: "New".to_owned(),
+        template: TemplateSource::body(&template(&[("Theirs", "queue")]).to_string()),
+        ..UpdateStack::default()
+    };
+    world.region().update_stack(&update).unwrap();
+    let error = world.revert(&journal).unwrap_err();
+    let Problem::NotEmpty { resources, .. } = &*error.problem else { panic!("{error}") };
+    assert_eq!(resources, &["Theirs"]);
+    assert!(world.snapshot().places().values().any(|place| place == "New.Theirs"));
+}
+
+#[test]
 fn a_plan_that_hides_a_move_is_stopped_by_the_preview() {
     let world = world();
     let mut plan = two_stacks(&world);
