@@ -12,7 +12,7 @@
 //! # Rooms
 //! A room imports from lower floors only (`tests/architecture.rs` checks it):
 //! [`model`] (0) · [`template`], [`registry`], [`settings`] (1) · [`assembly`], [`compare`] (2) ·
-//! [`report`] (5) · [`toolkit`] (6) · [`cli`] (7).
+//! [`run`] (4) · [`report`] (5) · [`toolkit`] (6) · [`cli`] (7).
 
 pub mod assembly;
 pub mod aws;

@@ -175,6 +175,16 @@ fn resources(text: &str) -> Option<BTreeSet<(String, String)>> {
     Some(template.resources().map(|(id, body)| (id.to_string(), kind(body))).collect())
 }
 
+/// Returns what a template has besides fillers: logical IDs, or what is the matter with it.
+pub(super) fn not_fillers(text: &str) -> Vec<String> {
+    match resources(text) {
+        Some(found) => {
+            found.into_iter().filter(|(_, kind)| kind != FILLER).map(|(id, _)| id).collect()
+        }
+        None => vec!["a template that cannot be read".to_owned()],
+    }
+}
+
 /// Returns the two places of a move.
 ///
 /// # Errors

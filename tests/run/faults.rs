@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cdkr::local::server::{WireFault, WireFaultKind, WireFaults};
-use cdkr::local::{Faults, RefactorFault, ResourceFault, TemplateSource, UpdateStack};
+use cdkr::local::{
+    ChangeSetType, CreateChangeSet, Faults, RefactorFault, ResourceFault, TemplateSource,
+    UpdateStack,
+};
 use cdkr::plan::{Action, Plan};
 use cdkr::run::{Moment, Problem, RunError, RunOptions};
 
@@ -163,6 +166,54 @@ fn a_name_that_was_taken_since_the_plan_stops_the_run() {
     let error = world.run(&plan).unwrap_err();
     assert!(matches!(&*error.problem, Problem::NameTaken { stack, .. } if stack == "New"));
     assert_eq!(world.status("New"), "CREATE_COMPLETE");
+}
+
+#[test]
+fn a_shell_that_somebody_else_has_made_in_between_is_not_swept_up() {
+    let world = world();
+    let plan = new_and_emptied(&world);
+    let options = before_call(&world, "CreateStackRefactor", |region| {
+        let update = UpdateStack {
+            name: "New".to_owned(),
+            template: TemplateSource::body(&template(&[("X", "queue")]).to_string()),
+            ..UpdateStack::default()
+        };
+        let request = CreateChangeSet {
+            name: "theirs".to_owned(),
+            kind: ChangeSetType::Create,
+            update,
+            description: None,
+        };
+        region.create_change_set(&request).unwrap();
+    });
+    let error = world.run_with(&plan, options).unwrap_err();
+    assert!(matches!(&*error.problem, Problem::Refused(_)), "{error}");
+    assert_eq!(world.region().list_change_sets("New", None).unwrap().items.len(), 1);
+    let error = world.resume(&world.last_journal()).unwrap_err();
+    assert!(matches!(&*error.problem, Problem::NameTaken { .. }), "{error}");
+}
+
+#[test]
+fn a_stack_that_got_something_before_it_was_to_be_deleted_is_kept() {
+    let world = world();
+    let plan = new_and_emptied(&world);
+    let journal = world.run(&plan).unwrap().journal.unwrap();
+    // Killed right before the deletion; then somebody deploys to the stack.
+    let hook = |_: Moment, called: &'static str| called != "DeleteStack";
+    let killed = RunOptions { on_call: Some(Arc::new(hook)), ..options() };
+    let listener = Listener::default();
+    let error = world.with(killed, &listener, async |runner| runner.revert(&journal).await);
+    assert!(matches!(*error.unwrap_err().problem, Problem::Stopped));
+    let update = UpdateStack {
+        name: "New".to_owned(),
+        template: TemplateSource::body(&template(&[("Theirs", "queue")]).to_string()),
+        ..UpdateStack::default()
+    };
+    world.region().update_stack(&update).unwrap();
+    let error = world.revert(&journal).unwrap_err();
+    let Problem::NotEmpty { resources, .. } = &*error.problem else { panic!("{error}") };
+    assert_eq!(resources, &["Theirs"]);
+    assert!(world.snapshot().places().values().any(|place| place == "New.Theirs"));
 }
 
 #[test]

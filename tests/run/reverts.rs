@@ -1,7 +1,9 @@
 //! The way back.
 
 use cdkr::local::{TemplateSource, UpdateStack};
-use cdkr::run::Problem;
+use cdkr::plan::Purpose;
+use cdkr::run::{Problem, RunState};
+use serde_json::json;
 
 use crate::world::*;
 
@@ -44,6 +46,60 @@ fn a_stack_that_was_deployed_since_is_not_touched() {
     assert!(matches!(&*error.problem, Problem::ChangedSince { stack } if stack == "B"));
     assert!(error.to_string().ends_with("Nothing was changed."), "{error}");
     assert_eq!(world.snapshot(), before);
+}
+
+#[test]
+fn what_a_stack_was_given_for_the_move_is_taken_away_again() {
+    let world = world();
+    world.deploy("A", &template(&[("One", "queue"), ("Two", "topic")]));
+    world.deploy("B", &template(&[("Here", "queue")]));
+    let with = |resources: &[(&str, &str)]| {
+        let mut template = template(resources);
+        template["Parameters"] = json!({"P": {"Type": "String", "Default": "x"}});
+        template["Conditions"] = json!({"Yes": {"Fn::Equals": [{"Ref": "P"}, "x"]}});
+        template
+    };
+    let plan = Script::new(&world)
+        .change("B", Purpose::Prepare, &with(&[("Here", "queue"), ("Filler", "filler")]))
+        .refactor(
+            &[
+                ("A", template(&[("One", "queue")])),
+                ("B", with(&[("Here", "queue"), ("Filler", "filler"), ("Two", "topic")])),
+            ],
+            &[("A.Two", "B.Two")],
+        )
+        .change("B", Purpose::RemoveFiller, &with(&[("Here", "queue"), ("Two", "topic")]))
+        .plan();
+    let before = world.snapshot();
+    let done = world.run(&plan).unwrap();
+    assert!(world.template("B").contains("Parameters"));
+    let journal = done.journal.unwrap();
+    let past = cdkr::run::past(&journal).unwrap();
+    assert_eq!(past.moves.len(), 1);
+    assert_eq!(past.before["B"], before.stacks["B"].1);
+    assert_eq!(past.sent["B"], world.template("B"));
+    world.revert(&journal).unwrap();
+    assert_eq!(world.snapshot(), before);
+}
+
+#[test]
+fn a_way_back_that_was_planned_anew_counts_as_the_reversal() {
+    let world = world();
+    let plan = two_stacks(&world);
+    let journal = world.run(&plan).unwrap().journal.unwrap();
+    let back = Script::new(&world)
+        .refactor(
+            &[
+                ("A", template(&[("One", "queue"), ("Two", "topic"), ("Stay", "bucket")])),
+                ("B", template(&[("Here", "queue")])),
+            ],
+            &[("A.Renamed", "A.One"), ("B.Arrived", "A.Two")],
+        )
+        .plan();
+    let listener = Listener::default();
+    world.with(options(), &listener, async |run| run.revert_by(&back, &journal).await).unwrap();
+    let state = cdkr::run::runs(&world.journals()).unwrap().remove(0).state;
+    assert_eq!(state, RunState::Reverted);
 }
 
 #[test]

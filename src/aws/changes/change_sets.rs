@@ -146,6 +146,27 @@ impl Session {
         Ok(())
     }
 
+    /// Lists the names of the change sets of a stack, all pages.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn change_sets_of(&self, stack: &str) -> Result<Vec<String>, AwsError> {
+        let mut found = Vec::new();
+        let mut token: Option<String> = None;
+        loop {
+            let page = Box::pin(self.cloudformation().call("ListChangeSets", Some(stack), |sdk| {
+                sdk.list_change_sets().stack_name(stack).set_next_token(token.clone()).send()
+            }))
+            .await?;
+            let summaries = page.summaries.unwrap_or_default().into_iter();
+            found.extend(summaries.filter_map(|summary| summary.change_set_name));
+            token = page.next_token.filter(|token| !token.is_empty());
+            if token.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
     /// Deletes a change set. One that is not there is deleted already.
     ///
     /// # Errors

@@ -92,7 +92,8 @@ impl Session {
     }
 }
 
-/// Returns the time of day as AWS writes it: `2026-11-21T08:47:39.123Z`.
+/// Returns the time as AWS writes it, always to the millisecond, so that times can be compared as
+/// texts: `2026-11-21T08:47:39.120Z`.
 pub fn now() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let millis = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
@@ -101,5 +102,17 @@ pub fn now() -> String {
 
 fn written(time: &DateTime) -> String {
     // Fails for years beyond 9999 only.
-    time.fmt(DateTimeFormat::DateTime).unwrap_or_default()
+    let whole = DateTime::from_secs(time.secs()).fmt(DateTimeFormat::DateTime).unwrap_or_default();
+    format!("{}.{:03}Z", whole.trim_end_matches('Z'), time.subsec_nanos() / 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_milliseconds_even_if_they_are_round() {
+        assert_eq!(written(&DateTime::from_millis(1_795_250_859_000)), "2026-11-21T08:47:39.000Z");
+        assert_eq!(written(&DateTime::from_millis(1_795_250_859_120)), "2026-11-21T08:47:39.120Z");
+    }
 }

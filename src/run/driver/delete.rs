@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use super::Driver;
 use super::refactor::had_no_effect;
 use crate::event::{Event, Remote};
+use crate::plan::body_digest;
 use crate::run::error::Problem;
 use crate::run::journal::{Call, Deletion};
-use crate::run::rules::FILLER;
+use crate::run::rules::not_fillers;
 use crate::run::state::Sending;
 
 impl Driver<'_> {
@@ -39,9 +40,12 @@ impl Driver<'_> {
         let is_gone = matches!(status, None | Some("DELETE_COMPLETE"));
         let is_going = open.execute > Sending::Not && status == Some("DELETE_IN_PROGRESS");
         if !is_gone && !is_going {
-            let holds = self.ask("ListStackResources", self.session.resources_of(&id)).await?;
-            let resources: Vec<String> =
-                holds.into_iter().filter(|(_, kind)| kind != FILLER).map(|(id, _)| id).collect();
+            // The step may have been begun long ago, so the template is read again.
+            let body = self.ask("GetTemplate", self.session.submitted_template(&id)).await?;
+            let mut resources = not_fillers(&body);
+            if resources.is_empty() && body_digest(&body) != deletion.before {
+                resources.push("another template than it was left with".to_owned());
+            }
             if !resources.is_empty() {
                 self.give_up(step, "it is not empty")?;
                 return Err(Problem::NotEmpty { stack, resources });

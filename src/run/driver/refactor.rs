@@ -332,7 +332,7 @@ impl Driver<'_> {
         open: &Open,
         reason: &str,
     ) -> Result<(), Problem> {
-        self.sweep(&open.stacks).await?;
+        self.sweep(&open.stacks, open.id.as_deref()).await?;
         self.give_up(step, reason)
     }
 

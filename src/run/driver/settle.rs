@@ -89,7 +89,12 @@ impl Driver<'_> {
     }
 
     /// Deletes the empty shells that an attempt has left of stacks that did not exist before.
-    pub(super) async fn sweep(&self, before: &[Before]) -> Result<(), Problem> {
+    /// `refactor` is the refactor of the attempt, if there is one.
+    pub(super) async fn sweep(
+        &self,
+        before: &[Before],
+        refactor: Option<&str>,
+    ) -> Result<(), Problem> {
         for stack in before.iter().filter(|stack| stack.body.is_none()) {
             let found = self.session.describe_stack(&stack.name);
             let Some(shell) = self.ask("DescribeStacks", found).await? else { continue };
@@ -97,19 +102,18 @@ impl Driver<'_> {
             if !matches!(status, "REVIEW_IN_PROGRESS" | "ROLLBACK_COMPLETE") {
                 continue;
             }
-            let holds =
-                self.ask("ListStackResources", self.session.resources_of(&shell.id)).await?;
-            if !holds.is_empty() {
-                continue;
-            }
             let token = format!("cdkr-sweep-{}", self.state.begin.id);
             let deletion = self.session.delete_stack(&shell.id, &token);
             // A shell that stays does no harm but that its name is taken.
-            if let Err(error) = self.call("DeleteStack", deletion).await? {
+            let refused = match self.may_sweep(&shell, refactor).await? {
+                Ok(()) => self.call("DeleteStack", deletion).await?.err().map(|e| e.to_string()),
+                Err(reason) => Some(reason),
+            };
+            if let Some(reason) = refused {
                 self.note(format!(
-                    "The empty stack `{}` could not be deleted: {error} Delete it before its name \
-                     is used again.",
-                    stack.name
+                    "The empty stack `{}` ({status}) is left: {} Delete it before its name is \
+                     used again.",
+                    stack.name, reason
                 ));
                 continue;
             }
@@ -122,6 +126,42 @@ impl Driver<'_> {
             self.wait_until_gone(&stack.name, &shell.id).await?;
         }
         Ok(())
+    }
+
+    /// Whether a shell is ours and empty; if not, why. The deployment role of older bootstrap
+    /// stacks may not list what a stack holds, so that is asked last.
+    async fn may_sweep(
+        &self,
+        shell: &StackState,
+        refactor: Option<&str>,
+    ) -> Result<Result<(), String>, Problem> {
+        let is_in_review = shell.status.0 == "REVIEW_IN_PROGRESS";
+        let mut is_ours = !is_in_review;
+        if let (Some(id), true) = (refactor, is_in_review) {
+            let state = self.session.describe_stack_refactor(id);
+            let state = self.call("DescribeStackRefactor", state).await?;
+            is_ours = matches!(state, Ok(Some(state)) if state.stack_ids.contains(&shell.id));
+        }
+        if !is_ours {
+            // Somebody else may have begun to create a stack of this name in between.
+            let sets = self.session.change_sets_of(&shell.id);
+            let own = format!("cdkr-{}-", self.state.begin.id);
+            match self.call("ListChangeSets", sets).await? {
+                Ok(sets) if sets.iter().all(|set| set.starts_with(&own)) => {}
+                Ok(_) => return Ok(Err("it has a change set of somebody else.".to_owned())),
+                Err(error) => return Ok(Err(error.to_string())),
+            }
+        }
+        // What is in review was never created.
+        if is_in_review {
+            return Ok(Ok(()));
+        }
+        let holds = self.session.resources_of(&shell.id);
+        Ok(match self.call("ListStackResources", holds).await? {
+            Ok(holds) if holds.is_empty() => Ok(()),
+            Ok(_) => Err("it still holds something.".to_owned()),
+            Err(error) => Err(error.to_string()),
+        })
     }
 
     /// Waits until a stack is deleted; returns it if the deletion has ended otherwise.

@@ -64,9 +64,9 @@ pub fn runs(directory: &Path) -> Result<Vec<RunInfo>, JournalError> {
             paths.push(path);
         }
     }
-    // Names begin with the time.
-    paths.sort();
-    Ok(paths.iter().map(|path| info(directory, path)).collect())
+    let mut found: Vec<RunInfo> = paths.iter().map(|path| info(directory, path)).collect();
+    found.sort_by(|a, b| (&a.begun, &a.path).cmp(&(&b.begun, &b.path)));
+    Ok(found)
 }
 
 fn info(directory: &Path, path: &Path) -> RunInfo {
