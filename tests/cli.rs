@@ -215,7 +215,8 @@ fn wrong_usage_says_what_is_wrong_and_exits_with_2() {
         answer.seen()
     };
     let before = side("rfc-0162", "before");
-    insta::assert_snapshot!("usage-no-against", seen(&["refactor", "--app", &before]));
+    // Without an account there is nothing to carry out.
+    insta::assert_snapshot!("usage-no-account", seen(&["refactor", "--against", &before]));
     insta::assert_snapshot!("usage-no-app", seen(&["refactor", "--dry-run", "--against", &before]));
     insta::assert_snapshot!(
         "usage-map",
