@@ -11,11 +11,16 @@ mod generate;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use carry::{Runner, Things, deployed_from, planned, same, sent, things};
-use cdkr::local::{CreateStack, TemplateSource};
-use cdkr::model::{Environment, Object, Stack, Value};
+use cdkr::aws::{Access, Aws, Endpoint, Identity, Roles};
+use cdkr::event::Silent;
+use cdkr::local::server::{self, ServeOptions};
+use cdkr::local::{Ambient, Cloud, CreateStack, Delays, Options, TemplateSource};
+use cdkr::model::{DeployedEnvironment, Environment, Object, Stack, Value};
 use cdkr::plan::{Move, Past, reverse};
+use cdkr::run::{self, RunOptions};
 use cdkr::template::{self, json};
 use generate::build::{AppRecipe, app};
 use generate::refactor::{Op, ops, refactor};
@@ -218,10 +223,74 @@ fn carried_out((app, ops, reuse): &(AppRecipe, Vec<Op>, bool), tally: &mut Tally
     }
 }
 
+/// The text of every template, by ARN.
+fn bodies(deployed: &DeployedEnvironment) -> BTreeMap<String, String> {
+    deployed.stacks.iter().map(|stack| (stack.id.to_string(), stack.body.to_string())).collect()
+}
+
+/// The same by the room `run`, over the wire, and undone with the templates from before.
+fn carried_out_over_the_wire((app, ops, reuse): &(AppRecipe, Vec<Op>, bool), tally: &mut Tally) {
+    let environment = Environment::new("111111111111", "us-east-1");
+    let before = app.build();
+    let after = refactor(&before, ops, *reuse);
+    let (old, local) = (stacks(render(&before).stacks), stacks(render(&after).stacks));
+    let world = world();
+    if !deploy(&world, &old) {
+        tally.not_deployable += 1;
+        return;
+    }
+    let deployed = deployed_from(&world.region(), &environment);
+    let was = things(&world.region(), &deployed);
+    let (_, plan) = planned(&deployed, &local);
+    tally.cases += 1;
+    if plan.is_refused() {
+        tally.refused += 1;
+        return;
+    }
+    // The clock of the world stands still; this one goes on.
+    let delays = Delays { refactor_settle: 5, ..Delays::default() };
+    let options = Options { delays, ..Options::default() };
+    let cloud = Cloud::open(world.cloud.root(), Ambient::system(), options).unwrap();
+    let server = server::start(cloud, &ServeOptions::default()).unwrap();
+    let region = server.cloud().region(&environment);
+    let endpoint = Endpoint {
+        url: server.url().to_owned(),
+        identity: Identity::Anyone("111111111111".to_owned()),
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let aws = Aws::connect(Access { endpoint: Some(endpoint), ..Access::default() }).await;
+        let options = RunOptions { interval: Duration::from_millis(3), ..RunOptions::default() };
+        let runner = run::Runner::new(&aws, Roles::default(), &Silent, options);
+        let done = Box::pin(runner.run(&plan, directory.path())).await.unwrap();
+        let now = deployed_from(&region, &environment);
+        assert_eq!(marks(&was), marks(&things(&region, &now)));
+        if let Some(journal) = done.journal {
+            Box::pin(runner.revert(&journal)).await.unwrap();
+        }
+    });
+    let end = deployed_from(&region, &environment);
+    assert_eq!(was, things(&region, &end), "every thing is in its place again");
+    assert_eq!(bodies(&deployed), bodies(&end), "every template is as it was, byte for byte");
+    tally.moved += plan.moves().count();
+    tally.batches += plan.steps.len();
+}
+
 #[test]
 fn every_random_refactoring_is_carried_out_and_undone() {
+    property(40, carried_out);
+}
+
+#[test]
+fn every_random_refactoring_is_carried_out_over_the_wire_and_undone_byte_for_byte() {
+    property(20, carried_out_over_the_wire);
+}
+
+fn property(cases: u32, check: fn(&(AppRecipe, Vec<Op>, bool), &mut Tally)) {
     let seed = number("PROPERTY_SEED").unwrap_or(1);
-    let cases = number("PROPERTY_CASES").and_then(|cases| u32::try_from(cases).ok()).unwrap_or(40);
+    let cases =
+        number("PROPERTY_CASES").and_then(|cases| u32::try_from(cases).ok()).unwrap_or(cases);
     println!("PROPERTY_SEED={seed} PROPERTY_CASES={cases}");
     let tally = std::cell::RefCell::new(Tally::default());
     let config = Config {
@@ -235,7 +304,7 @@ fn every_random_refactoring_is_carried_out_and_undone() {
     };
     let recipe = (app(1), prop_oneof![ops(true), ops(false)], proptest::bool::weighted(0.3));
     let result = TestRunner::new(config).run(&recipe, |recipe| {
-        carried_out(&recipe, &mut tally.borrow_mut());
+        check(&recipe, &mut tally.borrow_mut());
         Ok(())
     });
     if let Err(error) = result {
