@@ -263,7 +263,8 @@ fn carried_out_over_the_wire((app, ops, reuse): &(AppRecipe, Vec<Op>, bool), tal
         let aws = Aws::connect(Access { endpoint: Some(endpoint), ..Access::default() }).await;
         let options = RunOptions { interval: Duration::from_millis(3), ..RunOptions::default() };
         let runner = run::Runner::new(&aws, Roles::default(), &Silent, options);
-        let done = Box::pin(runner.run(&plan, directory.path())).await.unwrap();
+        let done = Box::pin(runner.run(&plan, directory.path())).await;
+        let done = done.unwrap_or_else(|error| panic!("{error}: {plan:#?}"));
         let now = deployed_from(&region, &environment);
         assert_eq!(marks(&was), marks(&things(&region, &now)));
         if let Some(journal) = done.journal {
