@@ -6,8 +6,8 @@ use super::refactor::had_no_effect;
 use super::settle::{Standing, named};
 use super::watch::Watch;
 use super::{Driver, LOOKS, Patience};
-use crate::aws::{Cause, ChangeSetRequest, ChangeSetState};
-use crate::event::{Event, Remote};
+use crate::aws::{Cause, ChangeSetRequest};
+use crate::event::Remote;
 use crate::model::{StackStatus, StatusKind};
 use crate::plan::Change;
 use crate::run::error::Problem;
@@ -40,7 +40,8 @@ impl Driver<'_> {
             let (stack, name) = (self.address(before), self.state.token(step, open.attempt));
             let state = self.session.describe_change_set(&stack, &name);
             let state = self.ask("DescribeChangeSet", state).await?;
-            self.tell_change_set(&name, state.as_ref(), &mut told);
+            let status = state.as_ref().map(|state| (&*state.status, &*state.execution_status));
+            self.tell_remote(Remote::ChangeSet, &name, status, &mut told);
             let waits = looks < LOOKS;
             match change_set_means(state.as_ref()) {
                 ChangeSetMeans::Wait => self.pause(&mut patience).await?,
@@ -240,23 +241,6 @@ impl Driver<'_> {
             }
         }
         self.drop_attempt(step, open, reason).await
-    }
-
-    fn tell_change_set(&self, name: &str, state: Option<&ChangeSetState>, told: &mut String) {
-        let Some(state) = state else { return };
-        let status = match state.status.as_str() {
-            "CREATE_COMPLETE" => &state.execution_status,
-            status => status,
-        };
-        if told != status {
-            status.clone_into(told);
-            self.host.tell(&Event::Remote {
-                environment: self.environment(),
-                what: Remote::ChangeSet,
-                id: name.to_owned(),
-                status: status.to_owned(),
-            });
-        }
     }
 
     /// Ends a step that is under way without beginning anything new.

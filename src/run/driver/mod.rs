@@ -21,7 +21,7 @@ use super::journal::{
 use super::options::{Moment, RunOptions};
 use super::state::{Sending, State};
 use crate::aws::{AwsError, Session, now};
-use crate::event::{Event, Host};
+use crate::event::{Event, Host, Remote};
 use crate::model::Environment;
 
 pub(super) use look::check_all;
@@ -135,6 +135,19 @@ impl Driver<'_> {
         request: impl Future<Output = Result<T, AwsError>>,
     ) -> Result<T, Problem> {
         Ok(self.call(operation, request).await??)
+    }
+
+    /// Tells the state of a refactor or a change set, if it is another than the last that was
+    /// told: its status, or once it is created that of its execution.
+    fn tell_remote(&self, what: Remote, id: &str, status: Option<(&str, &str)>, told: &mut String) {
+        let Some((status, execution)) = status else { return };
+        let status = if status == "CREATE_COMPLETE" { execution } else { status };
+        if told != status {
+            status.clone_into(told);
+            let (environment, id) = (self.environment(), id.to_owned());
+            let status = status.to_owned();
+            self.host.tell(&Event::Remote { environment, what, id, status });
+        }
     }
 
     /// Stops here if the run was asked to.

@@ -6,7 +6,7 @@ use super::settle::{Standing, named};
 use super::watch::Watch;
 use super::{Driver, LOOKS, Patience};
 use crate::aws::{AwsError, Cause, RefactorRequest, RefactorState};
-use crate::event::{Event, Remote};
+use crate::event::Remote;
 use crate::model::{Location, StatusKind};
 use crate::plan::Batch;
 use crate::run::error::Problem;
@@ -157,7 +157,8 @@ impl Driver<'_> {
         loop {
             let state = self.session.describe_stack_refactor(id);
             let state = self.ask("DescribeStackRefactor", state).await?;
-            self.tell_refactor(id, state.as_ref(), &mut pursuit.told);
+            let status = state.as_ref().map(|state| (&*state.status, &*state.execution_status));
+            self.tell_remote(Remote::Refactor, id, status, &mut pursuit.told);
             watch.look(self).await?;
             let reason = |text: &str| Box::new(understand(text, batch));
             match refactor_means(state.as_ref()) {
@@ -359,23 +360,6 @@ impl Driver<'_> {
         };
         let stacks = open.stacks.iter().filter_map(|stack| Some((stack.name.clone(), arn(stack)?)));
         Ok(Watch::new(stacks.collect(), open.events.clone(), &batch.moves))
-    }
-
-    fn tell_refactor(&self, id: &str, state: Option<&RefactorState>, told: &mut String) {
-        let Some(state) = state else { return };
-        let status = match state.status.as_str() {
-            "CREATE_COMPLETE" => &state.execution_status,
-            status => status,
-        };
-        if told != status {
-            status.clone_into(told);
-            self.host.tell(&Event::Remote {
-                environment: self.environment(),
-                what: Remote::Refactor,
-                id: id.to_owned(),
-                status: status.to_owned(),
-            });
-        }
     }
 
     /// Ends a step that is under way without beginning anything new, so that what is done can be
