@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::Error;
 use super::planning::{Prepared, Refusals, prepare_without, records};
+use super::{Error, files};
 use crate::aws::Roles;
 use crate::event::{Event, Host};
 use crate::model::{Environment, StackOptions};
 use crate::plan::{Action, Plan, Refused};
-use crate::run::{Done, Problem, RunError, RunOptions, RunState, Runner, runs};
+use crate::run::{Done, JournalError, Problem, RunError, RunOptions, RunState, Runner, runs};
 use crate::settings::{Account, Place, Settings};
 
 /// The directory of journals, in that of our records.
@@ -53,6 +53,8 @@ pub async fn carry_out(
     if let Some(journal) = interrupted_run(place)? {
         return Err(Error::Interrupted { journal });
     }
+    let records = records(&place.project);
+    files::keep_out_of_git(&records).map_err(|error| JournalError::Io { path: records, error })?;
     let mut refusals = Refusals::new();
     let mut work =
         Work { place, host, cancel, directory: journals(&place.project), carried: Vec::new() };

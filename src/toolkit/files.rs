@@ -5,6 +5,16 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+/// Keeps the directory of our records out of version control: it holds templates and the IDs of
+/// an account. A file that is there already stays as it is.
+pub(super) fn keep_out_of_git(records: &Path) -> io::Result<()> {
+    let file = records.join(".gitignore");
+    if file.exists() {
+        return Ok(());
+    }
+    write_private(&file, b"*\n")
+}
+
 /// Writes a file as a whole or not at all, readable by its owner only: it may hold account data.
 /// Its directory is made if it is not there.
 pub(super) fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
