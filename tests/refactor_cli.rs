@@ -349,3 +349,75 @@ fn a_run_is_undone_from_the_templates_as_they_are_now() {
     let error = place.err(&["revert", "--local", "--yes"], 1);
     assert!(error.contains("there is no run to undo"), "{error}");
 }
+
+#[test]
+fn a_dry_run_changes_nothing_wherever_the_plan_comes_from() {
+    let place = Place::new();
+    let after = app("rename", "after");
+    place.seed(&app("rename", "before"));
+    let before = place.resources();
+    place.out(&["refactor", "--local", "--app", &after, "--plan", "plan.json"]);
+    let said =
+        place.out(&["refactor", "--local", "--yes", "--dry-run", "--plan-file", "plan.json"]);
+    assert!(said.contains("Shop.PurchasesTable090EA98E"), "what would move is shown: {said}");
+    assert_eq!(place.resources(), before);
+    place.out(&refactor(&after, &[]));
+    let moved = place.resources();
+    let file = serde_json::json!({"mappings": [{
+        "account": "111111111111", "region": "us-east-1",
+        "resources": {"Shop.OrdersTable1F8332C7": "Shop.PurchasesTable090EA98E"},
+    }]});
+    std::fs::write(place.path().join("moves.json"), file.to_string()).unwrap();
+    let revert = ["refactor", "--local", "--yes", "--revert", "moves.json"];
+    let said = place.out(&[&revert[..], &["--dry-run"]].concat());
+    assert!(said.contains("Shop.OrdersTable1F8332C7"), "{said}");
+    place.out(&[&revert[..], &["--plan", "back.json", "--show-templates", "templates"]].concat());
+    assert!(place.path().join("back.json").exists() && place.path().join("templates").exists());
+    assert_eq!(place.resources(), moved);
+}
+
+#[test]
+fn a_plan_that_cannot_be_carried_out_is_not_saved_and_the_exit_code_says_so() {
+    let place = Place::new();
+    place.seed(&app("twins", "before"));
+    let after = app("twins", "after");
+    let output = place.run(&["refactor", "--local", "--app", &after, "--plan", "plan.json"]);
+    assert_eq!(output.status.code(), Some(3));
+    let cloud = cdkr::toolkit::local::open(&place.path().join(".cdkr/local")).unwrap();
+    let environment = cdkr::model::Environment::new("111111111111", "us-east-1");
+    cloud.region(&environment).set_stack_policy("Shop", r#"{"Statement":[]}"#).unwrap();
+    let decided = ["--map", "Shop/Orders/Queue:Shop/Purchases/Queue", "--plan", "plan.json"];
+    let output = place.run(&[&["refactor", "--local", "--app", &after], &decided[..]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!place.path().join("plan.json").exists());
+}
+
+#[test]
+fn what_is_left_over_because_it_cannot_be_moved_is_no_pending_move() {
+    let place = Place::new();
+    let after = app("move", "after");
+    place.seed(&app("move", "before"));
+    place.out(&refactor(&after, &[]));
+    let check = ["refactor", "--local", "--dry-run", "--check", "--app", &after];
+    assert_eq!(place.run(&check).status.code(), Some(0));
+}
+
+#[test]
+fn a_journal_is_found_by_its_bare_name_and_is_not_taken_for_a_directory() {
+    let place = Place::new();
+    place.seed(&app("rename", "before"));
+    let before = place.resources();
+    place.out(&refactor(&app("rename", "after"), &[]));
+    let runs = place.path().join(".cdkr/runs");
+    let journal = std::fs::read_dir(&runs).unwrap().map(|entry| entry.unwrap().file_name());
+    let journal = journal.map(|name| name.to_str().unwrap().to_owned());
+    let journal = journal.filter(|name| name.ends_with(".jsonl")).collect::<Vec<_>>().remove(0);
+    let whole = format!(".cdkr/runs/{journal}");
+    let error = place.err(&["revert", "--yes", "--local", &whole], 2);
+    assert!(error.contains("is a file, not the directory"), "{error}");
+    let local = place.path().join(".cdkr/local");
+    let arguments = ["revert", "--yes", &journal, "--local", local.to_str().unwrap()];
+    let output = place.command(&arguments).current_dir(&runs).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(place.resources(), before);
+}

@@ -303,15 +303,18 @@ fn partition(environment: &Environment) -> RetryPartition {
     RetryPartition::custom(environment.to_string()).token_bucket(TokenBucket::unlimited()).build()
 }
 
+/// A call keeps its place among the requests while it waits to be repeated, so that fewer run at
+/// once the more are throttled. The SDK's own rate limiter is left out: after a handful of
+/// throttled requests it lets through less than one in ten seconds.
 fn retries(local: bool) -> RetryConfig {
+    let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS);
     if local {
-        // Nobody else suffers, and no rate has to be found out.
-        RetryConfig::standard()
+        // Nobody else suffers.
+        retries
             .with_initial_backoff(Duration::from_millis(20))
             .with_max_backoff(Duration::from_millis(500))
-            .with_max_attempts(ATTEMPTS)
     } else {
-        RetryConfig::adaptive().with_max_backoff(LONGEST_PAUSE).with_max_attempts(ATTEMPTS)
+        retries.with_max_backoff(LONGEST_PAUSE)
     }
 }
 

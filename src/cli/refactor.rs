@@ -191,30 +191,15 @@ pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<E
     let typed = arguments.typed();
     let host = terminal.host();
     let host = if arguments.output == Form::Json { host.for_programs() } else { host };
-    if let Some(file) = &arguments.plan_file {
-        let place = Place::resolve(&typed, &surroundings)?;
-        let prepared = toolkit::prepare_file(&place, file);
-        return arguments.carry_out(&place, None, block_on(prepared)?, &host, terminal);
-    }
-    if let Some(file) = &arguments.revert {
-        let place = Place::resolve(&typed, &surroundings)?;
-        let prepared = toolkit::prepare_reversal(&place, file, &host);
-        let prepared = block_on(prepared)?;
-        return arguments.carry_out(&place, None, prepared, &host, terminal);
-    }
-    let settings = Settings::resolve(&typed, &surroundings)?;
-    let place = settings.place();
+    let place = Place::resolve(&typed, &surroundings)?;
     if let Some(journal) = toolkit::interrupted_run(&place)? {
         let error = toolkit::Error::Interrupted { journal };
-        if !arguments.dry_run {
+        if !arguments.only_shows() {
             return Err(error.into());
         }
         terminal.warning(&error.to_string());
     }
-    let quiet_host = terminal.host();
-    let prepared = block_on(toolkit::prepare(&settings, &quiet_host));
-    quiet_host.clear();
-    let prepared = prepared?;
+    let (prepared, settings) = arguments.prepare(&place, &typed, &surroundings, terminal)?;
     for warning in &prepared.outcome.warnings {
         terminal.warning(warning);
     }
@@ -225,20 +210,78 @@ pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<E
         let written = toolkit::write_templates(&prepared.plans(), directory)?;
         terminal.note(&format!("{written} templates are in {}", directory.display()));
     }
-    if let Some(file) = &arguments.plan {
-        toolkit::save_plan(&prepared, file)?;
-        terminal.note(&format!("the plan is in {}", file.display()));
-    }
-    if arguments.dry_run || arguments.plan.is_some() {
+    if arguments.dry_run && arguments.plan.is_none() {
         terminal.answer(&arguments.render(&prepared))?;
         let check = arguments.check;
         return Ok(if check { verdict(&prepared.outcome) } else { Exit::Done });
     }
-    arguments.carry_out(&place, Some(&settings), prepared, &host, terminal)
+    terminal.answer(&arguments.render(&prepared))?;
+    if let Some(stop) = arguments.stop(&prepared, settings.as_ref(), terminal)? {
+        return Ok(stop);
+    }
+    if let Some(file) = &arguments.plan {
+        toolkit::save_plan(&prepared, file)?;
+        terminal.note(&format!("the plan is in {}", file.display()));
+        return Ok(Exit::Done);
+    }
+    arguments.carry_out(&place, settings.as_ref(), prepared, &host, terminal)
 }
 
 impl RefactorArgs {
-    /// Shows what was prepared, asks, and carries it out.
+    /// Whether nothing is changed whatever is found.
+    fn only_shows(&self) -> bool {
+        self.dry_run || self.plan.is_some()
+    }
+
+    /// Whether what is to be done comes from a file and not from the app.
+    fn is_from_file(&self) -> bool {
+        self.plan_file.is_some() || self.revert.is_some()
+    }
+
+    /// Finds what is to be done, with the settings if they say so and not a file.
+    fn prepare(
+        &self,
+        place: &Place,
+        typed: &Typed,
+        surroundings: &Surroundings,
+        terminal: &Terminal,
+    ) -> Result<(Prepared, Option<Settings>), Failure> {
+        let host = terminal.host();
+        let (prepared, settings) = if let Some(file) = &self.plan_file {
+            (block_on(toolkit::prepare_file(place, file)), None)
+        } else if let Some(file) = &self.revert {
+            (block_on(toolkit::prepare_reversal(place, file, &host)), None)
+        } else {
+            let settings = Settings::resolve(typed, surroundings)?;
+            (block_on(toolkit::prepare(&settings, &host)), Some(settings))
+        };
+        host.clear();
+        Ok((prepared?, settings))
+    }
+
+    /// Stops what cannot, or must not, be carried out.
+    fn stop(
+        &self,
+        prepared: &Prepared,
+        settings: Option<&Settings>,
+        terminal: &mut Terminal,
+    ) -> Result<Option<Exit>, Failure> {
+        let ignored = settings.is_some_and(|one| one.ignore_ambiguous_refactoring.value);
+        if prepared.outcome.ambiguities() > 0 && !ignored {
+            terminal.note(
+                "nothing was changed: decide what cannot be told apart, or move the rest with \
+                 --ignore-ambiguous-refactoring",
+            );
+            return Ok(Some(Exit::Ambiguous));
+        }
+        if prepared.refusals().next().is_some() {
+            return Err(Failure::PlanRefused);
+        }
+        let nothing = !prepared.has_steps() && self.plan.is_none();
+        Ok(nothing.then_some(Exit::Done))
+    }
+
+    /// Asks, and carries out what was prepared.
     fn carry_out(
         &self,
         place: &Place,
@@ -247,28 +290,6 @@ impl RefactorArgs {
         host: &TerminalHost,
         terminal: &mut Terminal,
     ) -> Result<Exit, Failure> {
-        let shown = match self.output {
-            Form::Json => {
-                let found = &prepared.outcome.environments;
-                report::found_line(found, &prepared.plans(), self.style()) + "\n"
-            }
-            Form::Table | Form::Markdown => self.render(&prepared),
-        };
-        terminal.answer(&shown)?;
-        let ignored = settings.is_some_and(|one| one.ignore_ambiguous_refactoring.value);
-        if prepared.outcome.ambiguities() > 0 && !ignored {
-            terminal.note(
-                "nothing was changed: decide what cannot be told apart, or move the rest with \
-                 --ignore-ambiguous-refactoring",
-            );
-            return Ok(Exit::Ambiguous);
-        }
-        if prepared.refusals().next().is_some() {
-            return Err(Failure::PlanRefused);
-        }
-        if !prepared.has_steps() {
-            return Ok(Exit::Done);
-        }
         if !self.yes && !confirmed(host)? {
             terminal.note("nothing was changed");
             return Ok(Exit::Done);
@@ -315,10 +336,13 @@ impl RefactorArgs {
         let style = self.style();
         let (found, plans) = (&prepared.outcome.environments, prepared.plans());
         match self.output {
+            Form::Table if self.is_from_file() => report::planned(&plans),
             Form::Table => {
                 let (table, plans) = (report::table(found, style), report::plans(&plans));
                 if plans.is_empty() { table } else { format!("{table}\n{plans}") }
             }
+            // Lines follow, unless nothing is going to happen.
+            Form::Json if !self.only_shows() => report::found_line(found, &plans, style) + "\n",
             Form::Json => report::json(found, &plans, style),
             Form::Markdown => report::markdown(found, &plans, style),
         }

@@ -127,7 +127,14 @@ pub(super) fn revert(arguments: &RevertArgs, terminal: &mut Terminal) -> Result<
     let cancel = Cancelling::start();
     let done = cancel.block_on(toolkit::revert(&place, &journal, &host, cancel.receiver()));
     host.clear();
-    said(terminal, "undone", &done?, &journal)
+    let exit = said(terminal, "undone", &done?, &journal)?;
+    if let Ok(other) = toolkit::latest(&place) {
+        terminal.note(&format!(
+            "an earlier run can be undone as well, by `cdkr revert {}`",
+            other.path.display()
+        ));
+    }
+    Ok(exit)
 }
 
 fn said(terminal: &mut Terminal, word: &str, done: &Done, journal: &Path) -> Result<Exit, Failure> {

@@ -157,8 +157,12 @@ struct ChangeWire<'a> {
 pub fn json(environments: &[Comparison], plans: &[Plan], style: Style) -> String {
     let of = |one: &Comparison| plans.iter().find(|plan| plan.environment() == one.environment);
     let with_plan = |one| EnvironmentWire { plan: of(one).map(plan), ..environment(one, style) };
-    let report =
-        Report { version: VERSION, environments: environments.iter().map(with_plan).collect() };
+    let mut environments: Vec<EnvironmentWire<'_>> = environments.iter().map(with_plan).collect();
+    if environments.is_empty() {
+        // A plan from a file stands for itself.
+        environments.extend(plans.iter().map(alone));
+    }
+    let report = Report { version: VERSION, environments };
     // All keys are strings, and writing to a string cannot fail.
     let text = serde_json::to_string_pretty(&report).unwrap_or_default();
     escaped(&text) + "\n"
@@ -205,6 +209,23 @@ fn environment(comparison: &Comparison, style: Style) -> EnvironmentWire<'_> {
         unchanged: comparison.unchanged,
         problems: comparison.problems.iter().map(|problem| problem.message.as_str()).collect(),
         plan: None,
+    }
+}
+
+/// An environment of which nothing is known but the plan.
+fn alone(plan: &Plan) -> EnvironmentWire<'_> {
+    EnvironmentWire {
+        account: &plan.account,
+        region: &plan.region,
+        mappings: Vec::new(),
+        ambiguous: Vec::new(),
+        similar: Vec::new(),
+        added: Vec::new(),
+        removed: Vec::new(),
+        changed: Vec::new(),
+        unchanged: 0,
+        problems: Vec::new(),
+        plan: Some(self::plan(plan)),
     }
 }
 

@@ -22,7 +22,7 @@ pub use events::{event_json, event_line};
 pub use json::{found_line, json};
 pub use local::{local_stack, local_stacks, local_stacks_json};
 pub use markdown::markdown;
-pub use plan::{carried, carried_json, finding, plans};
+pub use plan::{carried, carried_json, finding, planned, plans};
 pub use table::table;
 pub use text::{count, plain};
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::text::{count, paint, plain};
+use super::text::{count, grid, paint, plain};
 use crate::model::Environment;
 use crate::plan::{Action, Batch, Change, Finding, Plan, Purpose, Severity, Staying};
 
@@ -29,6 +29,22 @@ pub fn plans(plans: &[Plan]) -> String {
         all.extend(blocks);
     }
     if all.is_empty() { String::new() } else { all.join("\n\n") + "\n" }
+}
+
+/// Renders plans that stand for themselves: what moves, and how.
+pub fn planned(plans: &[Plan]) -> String {
+    let moves: Vec<Vec<String>> = plans
+        .iter()
+        .flat_map(Plan::net_moves)
+        .map(|one| [one.resource_type, one.source, one.destination])
+        .map(|row| row.iter().map(|cell| plain(cell).into_owned()).collect())
+        .collect();
+    if moves.is_empty() {
+        return format!("Nothing to refactor.\n{}", self::plans(plans));
+    }
+    let heading = paint::heading("The following resources are to be moved:");
+    let table = grid(&["Resource Type", "Old Logical ID", "New Logical ID"], moves);
+    format!("{heading}\n\n{table}\n\n{}", self::plans(plans))
 }
 
 fn steps(plan: &Plan) -> Option<String> {

@@ -83,7 +83,12 @@ impl Account {
             profile: configured(&typed.profile, "--profile", |file| &file.profile),
             region: configured(&typed.region, "--region", |file| &file.region),
             role_arn: configured(&typed.role_arn, "--role-arn", |file| &file.role_arn),
-            local: local(typed.local.as_deref(), surroundings),
+            local: match local(typed.local.as_deref(), surroundings) {
+                Some(found) if found.value.is_file() => {
+                    return Err(SettingsError::LocalIsFile(found.value));
+                }
+                found => found,
+            },
             additional_stacks: typed.additional_stacks.clone(),
             concurrency,
             poll_interval: typed.poll_interval,

@@ -208,6 +208,9 @@ pub enum SettingsError {
     /// No app anywhere.
     #[error("no app: neither `--app` nor the key `app` of cdk.json says where it is")]
     NoApp,
+    /// `--local FILE`.
+    #[error("`--local`: `{}` is a file, not the directory of an embedded CloudFormation", .0.display())]
+    LocalIsFile(PathBuf),
     /// `--concurrency 0`.
     #[error("`--concurrency 0`: at least one request has to run at a time")]
     NoConcurrency,
@@ -247,9 +250,11 @@ impl SettingsError {
     /// Whether the command line is wrong, not a file.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::NoApp | Self::NoConcurrency | Self::ContextForm(_) | Self::ContextReserved(_) => {
-                true
-            }
+            Self::LocalIsFile(_)
+            | Self::NoApp
+            | Self::NoConcurrency
+            | Self::ContextForm(_)
+            | Self::ContextReserved(_) => true,
             Self::Decision(error) => error.is_usage(),
             Self::Unreadable { .. } | Self::Malformed { .. } | Self::Override(_) => false,
         }
@@ -260,6 +265,9 @@ impl SettingsError {
         Some(match self {
             Self::NoApp => "pass a directory or a command: `--app cdk.out`, `--app \"node \
                             bin/app.js\"`"
+                .to_owned(),
+            Self::LocalIsFile(_) => "what stands after `--local` is its directory: put names of \
+                                     stacks and journals before it, or write `--local=DIRECTORY`"
                 .to_owned(),
             Self::Decision(error) => return error.hint(),
             Self::Override(_) => overrides::SHAPE.to_owned(),

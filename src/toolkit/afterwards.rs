@@ -44,13 +44,22 @@ pub fn all_runs(place: &Place) -> Result<Vec<RunInfo>, Error> {
 /// When there is none, or several.
 pub fn interrupted(place: &Place) -> Result<PathBuf, Error> {
     let directory = journals(&place.project);
+    let all = runs(&directory)?;
+    // Who has begun another run in the same environment has decided not to go on with this one.
+    let is_last = |at: usize, run: &RunInfo| {
+        !all[at + 1..].iter().any(|later| later.environment == run.environment)
+    };
     let open = |run: &RunInfo| match run.state {
         RunState::Interrupted => true,
         RunState::Failed(_) => run.done > 0,
         _ => false,
     };
-    let mut found: Vec<PathBuf> =
-        runs(&directory)?.into_iter().filter(open).map(|run| run.path).collect();
+    let mut found: Vec<PathBuf> = all
+        .iter()
+        .enumerate()
+        .filter(|(at, run)| open(run) && is_last(*at, run))
+        .map(|(_, run)| run.path.clone())
+        .collect();
     if found.len() > 1 {
         let names = found.iter().map(|path| path.display().to_string()).collect();
         return Err(Box::new(NoRun::Several(names)).into());
@@ -86,6 +95,7 @@ pub async fn resume(
     host: &dyn Host,
     cancel: &Cancel,
 ) -> Result<Done, Error> {
+    let journal = &in_a_directory(journal);
     let known = Known::open(place, journal).await?;
     let runner = known.runner(place, host, cancel);
     Box::pin(runner.resume(journal)).await.map_err(|error| known.stopped(error))
@@ -101,6 +111,7 @@ pub async fn revert(
     host: &dyn Host,
     cancel: &Cancel,
 ) -> Result<Done, Error> {
+    let journal = &in_a_directory(journal);
     let known = Known::open(place, journal).await?;
     let runner = known.runner(place, host, cancel);
     match Box::pin(runner.revert(journal)).await {
@@ -114,6 +125,14 @@ pub async fn revert(
             undone.map_err(|error| known.stopped(error))
         }
         Err(error) => Err(known.stopped(error)),
+    }
+}
+
+/// A name without a directory is in this one.
+fn in_a_directory(journal: &Path) -> PathBuf {
+    match journal.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new(".").join(journal),
+        _ => journal.to_owned(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Carrying out what was prepared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -75,9 +75,58 @@ pub async fn carry_out(
         if known.insert(Refused::Type(name.as_str().into()), words).is_some() {
             return Err(refused.into());
         }
+        let confirmed = prepared;
         prepared = Box::pin(prepare_without(settings, &refusals, host)).await?;
+        check_confirmed(&confirmed, &prepared)?;
+        for staying in newly_staying(&confirmed, &prepared) {
+            host.tell(&Event::Note { text: staying });
+        }
     }
     Ok(work.carried)
+}
+
+/// The moves of all plans: environment, old and new place.
+fn moves(prepared: &Prepared) -> BTreeSet<(String, String, String)> {
+    let all = prepared.plans.iter().flat_map(|one| {
+        let environment = one.plan.environment().to_string();
+        let moves = one.plan.net_moves().into_iter();
+        moves.map(move |each| (environment.clone(), each.source, each.destination))
+    });
+    all.collect()
+}
+
+/// What is planned again may do less than what somebody has agreed to, and nothing else.
+fn check_confirmed(confirmed: &Prepared, again: &Prepared) -> Result<(), Error> {
+    let (before, now) = (moves(confirmed), moves(again));
+    if let Some((environment, source, destination)) = now.difference(&before).next() {
+        let (source, destination) = (source.clone(), destination.clone());
+        return Err(Error::NotConfirmed {
+            environment: environment.clone(),
+            source_name: source,
+            destination,
+        });
+    }
+    if again.outcome.ambiguities() > confirmed.outcome.ambiguities() {
+        return Err(Error::NewQuestions);
+    }
+    Ok(())
+}
+
+/// What stays now and was to move before, a sentence each.
+fn newly_staying(confirmed: &Prepared, again: &Prepared) -> Vec<String> {
+    let known: BTreeSet<&str> = confirmed
+        .plans
+        .iter()
+        .flat_map(|one| &one.plan.staying)
+        .map(|staying| staying.source.as_str())
+        .collect();
+    let now = again.plans.iter().flat_map(|one| &one.plan.staying);
+    now.filter(|staying| !known.contains(staying.source.as_str()))
+        .map(|staying| {
+            let danger = if staying.dangerous { " Dangerous:" } else { "" };
+            format!("{} stays.{danger} {}", staying.source, staying.consequence)
+        })
+        .collect()
 }
 
 /// What goes on.

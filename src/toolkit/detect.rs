@@ -29,9 +29,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// How many resources moved.
+    /// How many resources moved and can be moved by CloudFormation. The others are replaced
+    /// whatever anybody does.
     pub fn moves(&self) -> usize {
-        self.environments.iter().map(|one| one.mappings.len()).sum()
+        let mappings = self.environments.iter().flat_map(|one| &one.mappings);
+        mappings.filter(|mapping| mapping.blocked.is_none()).count()
     }
 
     /// How many questions only a person can answer.

@@ -61,6 +61,22 @@ pub enum Error {
         /// Its journal.
         journal: PathBuf,
     },
+    /// What was planned again is not what somebody has agreed to.
+    #[error(
+        "{environment}: planned again without what CloudFormation refuses, `{source_name}` would \
+         move to `{destination}`, which nobody has agreed to"
+    )]
+    NotConfirmed {
+        /// The account and region.
+        environment: String,
+        /// The place that it leaves.
+        source_name: String,
+        /// The place that it gets.
+        destination: String,
+    },
+    /// What was planned again has questions.
+    #[error("planned again without what CloudFormation refuses, there are new questions")]
+    NewQuestions,
     /// There is no run to continue or to undo.
     #[error(transparent)]
     NoRun(#[from] Box<NoRun>),
@@ -108,6 +124,9 @@ impl Error {
                  `Stack.LogicalId`, or the construct path"
             }
             Self::Run { source, .. } => return Some(source.hint()).filter(|hint| !hint.is_empty()),
+            Self::NotConfirmed { .. } | Self::NewQuestions => {
+                "nothing was changed by this attempt: `cdkr refactor` shows what can be done now"
+            }
             Self::Interrupted { .. } => {
                 "`cdkr resume` continues it, `cdkr revert` undoes what is done"
             }

@@ -5,6 +5,16 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+/// Lets nobody but the owner into a directory.
+pub(super) fn make_private(directory: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
 /// Keeps the directory of our records out of version control: it holds templates and the IDs of
 /// an account. A file that is there already stays as it is.
 pub(super) fn keep_out_of_git(records: &Path) -> io::Result<()> {
@@ -12,7 +22,8 @@ pub(super) fn keep_out_of_git(records: &Path) -> io::Result<()> {
     if file.exists() {
         return Ok(());
     }
-    write_private(&file, b"*\n")
+    write_private(&file, b"*\n")?;
+    make_private(records)
 }
 
 /// Writes a file as a whole or not at all, readable by its owner only: it may hold account data.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Error, sources};
+use super::{Error, files, sources};
 use crate::assembly::{self, Assembly, AssemblyStack, FileAsset, LoadOptions};
 use crate::event::Host;
 use crate::local::server::{self, Fault, FaultError, Running, ServeOptions};
@@ -116,6 +116,9 @@ pub fn open_with(directory: &Path, options: Options) -> Result<Cloud, LocalError
         }
     }
     let cloud = Cloud::open(directory, Ambient::system(), options)?;
+    // It holds the values of all parameters, secret ones included.
+    files::make_private(directory)
+        .map_err(|error| LocalError::Io { path: directory.to_owned(), error })?;
     if !mark.exists() {
         fs::write(&mark, "{\"what\": \"state of the embedded CloudFormation of cdkr\"}\n")
             .map_err(|error| LocalError::Io { path: mark, error })?;
