@@ -233,7 +233,7 @@ pub(super) fn replacement(
     match &target.way {
         Way::Output(output) => outputs.redirect(output, found, (place, attribute), to),
         _ => handed_over(scene, to, (place, attribute))
-            .or_else(|| Some(outputs.import(place, attribute, None))),
+            .or_else(|| Some(outputs.import(place, attribute))),
     }
 }
 
