@@ -4,6 +4,7 @@
 //! a failure is printed.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::print_stdout, reason = "the seed and the tally of a run are to be seen")]
 
 mod carry;
 mod generate;

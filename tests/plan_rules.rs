@@ -685,3 +685,29 @@ fn a_stack_that_is_not_ready_is_not_taken_along_for_its_imports() {
     assert_eq!(names(&plan), ["A"]);
     Case { world, deployed, plan }.run_and_undo();
 }
+
+#[test]
+fn who_reads_an_output_that_is_exported_follows_it_and_comes_back() {
+    let user = |stack: &str| {
+        let read = format!(
+            r#"{{"Fn::GetStackOutput":{{"StackName":"{stack}","OutputName":"{stack}Out"}}}}"#
+        );
+        let import = format!(r#"{{"Fn::ImportValue":"{stack}:x"}}"#);
+        resources(&[topic("Reads", &read), topic("Imports", &import)])
+    };
+    let home = |stack: &str| {
+        let output = format!(
+            r#""{stack}Out":{{"Value":{{"Fn::GetAtt":["X","QueueName"]}},"Export":{{"Name":"{stack}:x"}}}}"#
+        );
+        with("Outputs", &output, &[keep(stack), queue("X", 1)])
+    };
+    let case = case(
+        &[("A", &home("A")), ("B", &resources(&[keep("B")])), ("C", &user("A"))],
+        &[("A", &resources(&[keep("A")])), ("B", &home("B")), ("C", &user("B"))],
+    );
+    let now = case.run_and_undo();
+    let expected = template::parse(user("B").as_bytes()).unwrap();
+    let of =
+        |template: &cdkr::model::Template| template.sections.get("Resources").cloned().unwrap();
+    same(&of(&expected), &of(template_of(&now, "C")), "C");
+}

@@ -207,12 +207,22 @@ pub(super) fn replacement(
             .then(|| template::function_call("Fn::GetAtt", Value::Array(items)));
     }
     let mut target = scene.world.target(from, found)?;
-    if scene.place(&target.spot).0 != to
-        && target.way == Way::Nested
-        && let Reference::Name(name, attribute) = found
-    {
+    if scene.place(&target.spot).0 != to {
         // What is handed over stays so; to other stacks the resource in between is published.
-        target = scene.world.named(from, name, attribute)?;
+        target = match (target.way, found) {
+            (Way::Nested, Reference::Name(name, attribute)) => {
+                scene.world.named(from, name, attribute)?
+            }
+            (Way::Output(output), _) => {
+                let between = scene.world.published(&output);
+                let way = Way::Output(output);
+                match between {
+                    Some(between) => Target { way, ..between },
+                    None => Target { way, ..target },
+                }
+            }
+            (way, _) => Target { way, ..target },
+        };
     }
     let place = scene.place(&target.spot);
     let attribute = target.attribute.as_ref();
@@ -223,7 +233,7 @@ pub(super) fn replacement(
     match &target.way {
         Way::Output(output) => outputs.redirect(output, found, (place, attribute), to),
         _ => handed_over(scene, to, (place, attribute))
-            .or_else(|| Some(outputs.import(place, attribute, None))),
+            .or_else(|| Some(outputs.import(place, attribute))),
     }
 }
 
@@ -249,7 +259,7 @@ fn handed_over(
     let mut keys = world.sites[place.0].template.section("Outputs")?.iter().map(|(key, _)| key);
     let key = keys.find(|key| {
         let output = (place.0, (*key).clone());
-        is_it(world.meaning(&output, 0)) && world.export_name(&output).is_none()
+        is_it(world.meaning(&output)) && world.export_name(&output).is_none()
     })?;
     Some(reference(&scene.place(maker).1, Some(&format!("Outputs.{key}"))))
 }

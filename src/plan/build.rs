@@ -7,10 +7,10 @@ use rustc_hash::FxHashMap as HashMap;
 use super::apply::{self, Applied, Relocation};
 use super::guide::Guide;
 use super::limits::{MOST_BYTES, MOST_OUTPUTS, MOST_RESOURCES};
-use super::order;
 use super::sections::Additions;
 use super::steps::{Action, Batch, BatchStack, Change, Finding, Move, Purpose, Severity, Step};
 use super::world::{At, FILLER, FILLER_TYPE, Spot, World};
+use super::{order, past};
 use crate::model::{DeployedStack, Object, ResourceType, Template, Text, Value};
 use crate::template::function_call;
 
@@ -85,19 +85,24 @@ impl<'a> Builder<'a> {
             batch.moves.push(self.moved(each));
         }
         batch.moves.sort_by(|left, right| left.source.cmp(&right.source));
+        let before: Vec<(At, Option<String>)> =
+            stacks.iter().map(|at| (*at, self.world.digest(*at))).collect();
+        self.world.follow(moves.iter().map(|each| (each.from.clone(), each.to.clone())));
         for (at, template) in templates {
-            self.check_limits(at, &template);
-            let (before, id) = (self.world.digest(at), self.world.sites[at].id.clone());
-            let text = self.world.set(at, template);
+            self.world.set(at, template);
+        }
+        past::restore(&mut self.world, &self.guide, &stacks);
+        for (at, before) in before {
+            self.check_limits(at);
+            let site = &self.world.sites[at];
             batch.stacks.push(BatchStack {
-                name: self.world.sites[at].name.to_string(),
-                id: id.map(String::from),
+                name: site.name.to_string(),
+                id: site.id.clone().map(String::from),
                 before,
-                template: text.into(),
+                template: site.text.clone().unwrap_or_default().into(),
             });
         }
         batch.stacks.sort_by(|left, right| left.name.cmp(&right.name));
-        self.world.follow(moves.iter().map(|each| (each.from.clone(), each.to.clone())));
         near.extend(self.near(&stacks));
         self.push(&stacks, &near, Action::Refactor(batch));
     }
@@ -184,11 +189,11 @@ impl<'a> Builder<'a> {
         purpose: Purpose,
         parameters: Vec<(String, String)>,
     ) {
-        self.check_limits(at, &template);
         let stacks = BTreeSet::from([at]);
         let near = self.near(&stacks);
         let before = self.world.digest(at);
         let text = self.world.set(at, template);
+        self.check_limits(at);
         let site = &self.world.sites[at];
         let deployed = self.deployed.get(site.name.as_str());
         let given = deployed.map(|stack| &stack.options.capabilities).into_iter().flatten();
@@ -252,7 +257,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn check_limits(&mut self, at: At, template: &Template) {
+    fn check_limits(&mut self, at: At) {
+        let template = &self.world.sites[at].template;
         let resources = template.resources().count();
         let outputs = template.section("Outputs").map_or(0, Object::len);
         let bytes = super::world::write(template).len();

@@ -27,7 +27,10 @@ pub(super) struct Guide {
     read: BTreeSet<Spot>,
     /// `DependsOn` of resources, to be restored where moves have lost it.
     depends_on: BTreeMap<Spot, Value>,
-    is_past: bool,
+    /// The templates, if the guide is what was.
+    before: BTreeMap<At, Template>,
+    /// The outputs by the names of their exports, if the guide is what was.
+    exports: BTreeMap<String, Spot>,
 }
 
 impl Guide {
@@ -66,8 +69,14 @@ impl Guide {
     /// stacks for a while.
     pub(super) fn remembering(world: &World, stacks: &[(At, &Stack)]) -> Self {
         let mut guide = Self::new(world, stacks);
-        guide.is_past = !stacks.is_empty();
         for (at, stack) in stacks {
+            guide.before.insert(*at, stack.template.clone());
+            let section = stack.template.section("Outputs");
+            for (key, output) in section.into_iter().flat_map(Object::iter) {
+                let name = output.get("Export").and_then(|export| export.get("Name"));
+                let name = name.and_then(|name| evaluate(world, *at, stack, name));
+                guide.exports.extend(name.map(|name| (name, (*at, key.clone()))));
+            }
             for (id, body) in stack.template.resources() {
                 if let Some(value) = body.get("DependsOn") {
                     guide.depends_on.insert((*at, id.clone()), value.clone());
@@ -79,7 +88,17 @@ impl Guide {
 
     /// Whether the guide is what was, so that every export which it lacks came with the moves.
     pub(super) fn is_past(&self) -> bool {
-        self.is_past
+        !self.before.is_empty()
+    }
+
+    /// Returns the template that a stack had, if the guide is what was.
+    pub(super) fn before(&self, at: At) -> Option<&Template> {
+        self.before.get(&at)
+    }
+
+    /// Returns the output that exported a name, if the guide is what was.
+    pub(super) fn exported(&self, name: &str) -> Option<&Spot> {
+        self.exports.get(name)
     }
 
     /// Puts `DependsOn` back where everything that it names is there again.

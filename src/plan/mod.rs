@@ -10,8 +10,8 @@
 //! CloudFormation does not give back restored by `characters`); `wishes` decides which mappings
 //! are moves and which resources stay, `sections` what they need in their new stacks; `order`
 //! cuts the moves into refactors; `build` carries them out on the world, one after the other, by
-//! `apply` and `outputs`, which ask the `guide` for the names of exports; `preflight` tells what
-//! CloudFormation would refuse.
+//! `apply` and `outputs`, which ask the `guide` for the names of exports; on the way back `past`
+//! writes references as they were; `preflight` tells what CloudFormation would refuse.
 //!
 //! Stacks may import from each other between the moves and the deployment, because a resource
 //! that cannot move stays behind: the references between *resources* never form a circle, and
@@ -27,6 +27,7 @@ mod limits;
 mod literal;
 mod order;
 mod outputs;
+mod past;
 mod preflight;
 mod reverse;
 mod sections;

@@ -271,19 +271,18 @@ impl<'w> Outputs<'w> {
     }
 
     /// Returns the expression for a resource that is in another stack than it is used in.
-    /// `given` are the arguments of a `Fn::GetStackOutput` that stood there before.
-    pub(super) fn import(
-        &mut self,
-        place: &Spot,
-        attribute: Option<&Text>,
-        given: Option<&Object>,
-    ) -> Value {
-        let reads = given.is_some() || self.scene.guide.prefers_reading(place, attribute);
+    pub(super) fn import(&mut self, place: &Spot, attribute: Option<&Text>) -> Value {
+        let reads = self.scene.guide.prefers_reading(place, attribute);
         let door = self.door(place, attribute, reads);
-        if let Some(name) = door.export.as_deref().filter(|_| !reads) {
-            return function_call("Fn::ImportValue", Value::from(name));
+        match door.export.as_deref().filter(|_| !reads) {
+            Some(name) => function_call("Fn::ImportValue", Value::from(name)),
+            None => self.reading((place.0, door.key), None),
         }
-        let stack = Value::from(self.scene.world.sites[place.0].own_name.as_str());
+    }
+
+    /// Returns what reads an output. `given` are the arguments that stood there before.
+    fn reading(&self, (at, key): Spot, given: Option<&Object>) -> Value {
+        let stack = Value::from(self.scene.world.sites[at].own_name.as_str());
         let mut arguments = given.cloned().unwrap_or_else(|| {
             let region = Value::String(self.scene.world.environment.region.clone());
             Object::from_iter([
@@ -293,17 +292,22 @@ impl<'w> Outputs<'w> {
             ])
         });
         arguments.insert("StackName".into(), stack);
-        arguments.insert("OutputName".into(), Value::String(door.key));
+        arguments.insert("OutputName".into(), Value::String(key));
         function_call("Fn::GetStackOutput", Value::Object(arguments))
     }
 
     fn door(&mut self, place: &Spot, attribute: Option<&Text>, reads: bool) -> Door {
         let asked = (place.clone(), attribute.cloned(), reads);
-        if let Some(door) = self.doors.get(&asked) {
+        // What is exported can be read, too.
+        let exported = (place.clone(), attribute.cloned(), false);
+        let known = self.doors.get(&asked);
+        if let Some(door) = known.or_else(|| self.doors.get(&exported).filter(|_| reads)) {
             return door.clone();
         }
         let door = self.standing(place, attribute, reads).unwrap_or_else(|| {
-            let wanted = self.scene.guide.published(place, attribute, !reads).cloned();
+            let guide = self.scene.guide;
+            let wanted = guide.published(place, attribute, !reads);
+            let wanted = wanted.or_else(|| guide.published(place, attribute, true)).cloned();
             let nothing = (place.0, Text::default());
             let wanted = wanted.filter(|wanted| self.is_free(wanted, place, &nothing));
             let is_made_up = wanted.is_none();
@@ -361,9 +365,9 @@ impl<'w> Outputs<'w> {
         let stays = unchanged || (fate.keep && !self.scene.core.contains(&user));
         match found {
             Reference::Import(_) if stays || same_name => None,
-            Reference::Import(_) => Some(self.import(place, attribute, None)),
+            Reference::Import(_) => Some(self.import(place, attribute)),
             Reference::StackOutput(_, _, given) if !stays => {
-                Some(self.import(place, attribute, Some(given)))
+                Some(self.reading(fate.to.clone()?, Some(given)))
             }
             _ => None,
         }

@@ -376,7 +376,7 @@ impl World {
     pub(super) fn target(&self, at: At, found: Reference<'_>) -> Option<Target> {
         let Reference::Name(name, attribute) = found else {
             let output = self.output_of(at, found)?;
-            let target = self.meaning(&output, 0)?;
+            let target = self.meaning(&output)?;
             return Some(Target { way: Way::Output(output), ..target });
         };
         if self.sites[at].template.resource(name).is_none() {
@@ -384,7 +384,7 @@ impl World {
         }
         let handed = self
             .nested_output(at, name, attribute)
-            .and_then(|output| self.meaning(&output, 0))
+            .and_then(|output| self.meaning(&output))
             .map(|target| Target { way: Way::Nested, ..target });
         handed.or_else(|| self.named(at, name, attribute))
     }
@@ -405,10 +405,22 @@ impl World {
 
     /// Returns the resource that an output publishes, if it publishes a reference and nothing
     /// else. Outputs may import others; a circle of them ends the search.
-    pub(super) fn meaning(&self, output: &Spot, depth: usize) -> Option<Target> {
+    pub(super) fn meaning(&self, output: &Spot) -> Option<Target> {
+        let (at, name, attribute) = self.value_of(output, 0)?;
+        self.target(at, Reference::Name(name, attribute))
+    }
+
+    /// The same, but an attribute of a nested stack stays one, wherever it comes from.
+    pub(super) fn published(&self, output: &Spot) -> Option<Target> {
+        let (at, name, attribute) = self.value_of(output, 0)?;
+        self.named(at, name, attribute)
+    }
+
+    /// Returns the name, and the stack in which it is one, that an output comes to.
+    fn value_of(&self, output: &Spot, depth: usize) -> Option<(At, &str, Option<&str>)> {
         let value = self.output(output)?.get("Value")?;
         if let Some((name, attribute)) = as_reference(value) {
-            return self.target(output.0, Reference::Name(name, attribute));
+            return Some((output.0, name, attribute));
         }
         let whole = match Intrinsic::of(value.as_object()?)? {
             Intrinsic::ImportValue(name) => Reference::Import(name),
@@ -416,7 +428,7 @@ impl World {
             _ => return None,
         };
         let next = self.output_of(output.0, whole)?;
-        if depth > self.sites.len() { None } else { self.meaning(&next, depth + 1) }
+        if depth > self.sites.len() { None } else { self.value_of(&next, depth + 1) }
     }
 }
 

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use cdkr::compare::{Comparison, Decisions, compare};
 use cdkr::local::{
     ChangeSetType, Cloud, CreateChangeSet, CreateStackRefactor, ManualClock, ParameterInput,
-    Region, ResourceLocation, ResourceMapping, StackDefinition, TemplateSource, TemplateStage,
-    UpdateStack,
+    Region, ResourceLocation, ResourceMapping, StackDefinition, StackDetail, TemplateSource,
+    TemplateStage, UpdateStack,
 };
 use cdkr::model::{
     DeployedEnvironment, DeployedResource, DeployedStack, Environment, Export, Location, Object,
@@ -53,48 +53,57 @@ pub fn deployed_from(region: &Region<'_>, environment: &Environment) -> Deployed
                 empty.push((name.as_str().into(), status));
                 continue;
             }
-            let body = region.get_template(Some(&info.id), None, TemplateStage::Original).unwrap();
-            let mut stack = Stack::new(&name, template::parse(body.as_bytes()).unwrap());
-            stack.parent = parent;
-            stack.is_returned = true;
-            for (key, parameter) in &detail.parameters {
-                stack.parameters.insert(key.as_str().into(), parameter.value.as_str().into());
-            }
-            let resources = pages(|token| region.list_stack_resources(&info.id, token).unwrap());
-            let importers = |name: &str| -> Vec<Text> {
-                let Ok(first) = region.list_imports(name, None) else { return Vec::new() };
-                first.items.iter().map(|name| name.as_str().into()).collect()
-            };
-            found.push(DeployedStack {
-                id: info.id.as_str().into(),
-                status,
-                stack,
-                body: body.into(),
-                resources: resources.into_iter().map(|each| resource(&each.resource)).collect(),
-                exports: exports
-                    .iter()
-                    .filter(|export| export.stack_id == info.id)
-                    .map(|export| Export {
-                        name: export.name.as_str().into(),
-                        value: export.value.as_str().into(),
-                        importers: importers(&export.name),
-                    })
-                    .collect(),
-                outputs: info
-                    .outputs
-                    .iter()
-                    .map(|output| (output.key.as_str().into(), output.value.as_str().into()))
-                    .collect(),
-                has_policy: region.get_stack_policy(&info.id).unwrap().is_some(),
-                options: StackOptions {
-                    capabilities: detail.capabilities.iter().map(|c| c.as_str().into()).collect(),
-                    ..StackOptions::default()
-                },
-            });
+            found.push(stack(region, &detail, (&name, parent), &exports));
         }
     }
     found.sort_by(|left, right| left.stack.name.cmp(&right.stack.name));
     DeployedEnvironment { environment: environment.clone(), stacks: found, empty }
+}
+
+/// A stack that is not empty, under the name that it has in plans.
+fn stack(
+    region: &Region<'_>,
+    detail: &StackDetail,
+    (name, parent): (&str, Option<Location>),
+    exports: &[cdkr::local::Export],
+) -> DeployedStack {
+    let info = &detail.info;
+    let body = region.get_template(Some(&info.id), None, TemplateStage::Original).unwrap();
+    let mut stack = Stack::new(name, template::parse(body.as_bytes()).unwrap());
+    stack.parent = parent;
+    stack.is_returned = true;
+    for (key, parameter) in &detail.parameters {
+        stack.parameters.insert(key.as_str().into(), parameter.value.as_str().into());
+    }
+    let resources = pages(|token| region.list_stack_resources(&info.id, token).unwrap());
+    let importers = |name: &str| -> Vec<Text> {
+        let Ok(first) = region.list_imports(name, None) else { return Vec::new() };
+        first.items.iter().map(|name| name.as_str().into()).collect()
+    };
+    let own = exports.iter().filter(|export| export.stack_id == info.id);
+    let outputs = info.outputs.iter();
+    DeployedStack {
+        id: info.id.as_str().into(),
+        status: StackStatus(info.status.as_str().into()),
+        stack,
+        body: body.into(),
+        resources: resources.into_iter().map(|each| resource(&each.resource)).collect(),
+        exports: own
+            .map(|export| Export {
+                name: export.name.as_str().into(),
+                value: export.value.as_str().into(),
+                importers: importers(&export.name),
+            })
+            .collect(),
+        outputs: outputs
+            .map(|output| (output.key.as_str().into(), output.value.as_str().into()))
+            .collect(),
+        has_policy: region.get_stack_policy(&info.id).unwrap().is_some(),
+        options: StackOptions {
+            capabilities: detail.capabilities.iter().map(|c| c.as_str().into()).collect(),
+            ..StackOptions::default()
+        },
+    }
 }
 
 fn resource(found: &cdkr::local::Resource) -> (Text, DeployedResource) {
