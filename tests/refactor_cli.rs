@@ -411,7 +411,7 @@ fn a_journal_is_found_by_its_bare_name_and_is_not_taken_for_a_directory() {
     let runs = place.path().join(".cdkr/runs");
     let journal = std::fs::read_dir(&runs).unwrap().map(|entry| entry.unwrap().file_name());
     let journal = journal.map(|name| name.to_str().unwrap().to_owned());
-    let journal = journal.filter(|name| name.ends_with(".jsonl")).collect::<Vec<_>>().remove(0);
+    let journal = journal.filter(|name| !name.ends_with("lock")).collect::<Vec<_>>().remove(0);
     let whole = format!(".cdkr/runs/{journal}");
     let error = place.err(&["revert", "--yes", "--local", &whole], 2);
     assert!(error.contains("is a file, not the directory"), "{error}");

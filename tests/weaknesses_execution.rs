@@ -355,3 +355,28 @@ fn a_place_without_a_project_is_left_as_it_was_by_a_dry_run() {
     case.plan(&[]);
     assert!(!Path::new(case.place.path()).join(".cdkr/runs").exists());
 }
+
+#[test]
+fn an_output_that_the_app_has_edited_keeps_its_characters_until_the_deployment() {
+    let side = |id: &str, value: Json| {
+        let mut template = of(&[(id, queue("a"))]);
+        template["Outputs"] = json!({"O": {"Value": value, "Export": {"Name": "size"}}});
+        template
+    };
+    let case = Case::new(
+        &[("A", side("Old", json!("Größe")))],
+        &[("A", side("New", json!("something else")))],
+    );
+    case.place.out(&case.refactor(&[]));
+    assert!(case.has_moved("eu-west-1 A.Old", "eu-west-1 A.New"));
+    assert_eq!(case.template("A")["Outputs"]["O"]["Value"], "Größe");
+    let joined = |text: &str| json!({"Fn::Join": ["", [text, {"Ref": "AWS::Region"}]]});
+    let case = Case::new(
+        &[("A", side("Old", joined("Maß ")))],
+        &[("A", side("New", joined("something else ")))],
+    );
+    let said = case.place.run(&case.refactor(&[]));
+    assert_eq!(said.status.code(), Some(1), "{}", text(&said.stdout));
+    assert!(text(&said.stdout).contains("outside of ASCII"), "{}", text(&said.stdout));
+    assert_eq!(case.place.resources(), case.before);
+}

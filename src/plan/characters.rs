@@ -6,7 +6,9 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::steps::{Finding, Severity};
 use crate::compare::Comparison;
-use crate::model::{DeployedEnvironment, Location, Object, Stack, Template, Text, Value};
+use crate::model::{
+    DeployedEnvironment, DeployedStack, Location, Object, Stack, Template, Text, Value,
+};
 
 /// A text with a `?` of which nothing tells what it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +25,19 @@ impl Doubt {
             Some(id) => format!("`{}.{id}`", self.stack),
             None => format!("the template of {}", self.stack),
         };
+        // CloudFormation refuses to change a resource in a refactor, but not an output.
+        let is_output = self.path.starts_with("Outputs.") && !self.path.ends_with(".Description");
+        let (severity, remedy) = if is_output {
+            (
+                Severity::Error,
+                "Give the output in the app the text that it has in the stack, or deploy the change \
+                 of it first.",
+            )
+        } else {
+            (Severity::Warning, "If the preview refuses the resource for that, leave it out.")
+        };
         Finding {
-            severity: Severity::Warning,
+            severity,
             stack: self.stack.clone(),
             resource: self.resource.clone(),
             message: format!(
@@ -32,7 +45,7 @@ impl Doubt {
                  CloudFormation does not give back.",
                 self.path
             ),
-            remedy: "If the preview refuses the resource for that, leave it out.".to_owned(),
+            remedy: remedy.to_owned(),
         }
     }
 }
@@ -53,8 +66,8 @@ pub(super) fn restore(
         .collect();
     let mut doubts = Vec::new();
     let mut templates = Vec::new();
-    for stack in &deployed.stacks {
-        let stack = &stack.stack;
+    for deployed in &deployed.stacks {
+        let stack = &deployed.stack;
         if !stack.is_returned {
             templates.push(stack.template.clone());
             continue;
@@ -87,9 +100,19 @@ pub(super) fn restore(
                     });
                     Value::Object(restored.collect())
                 }
+                Value::Object(outputs) if name == "Outputs" => {
+                    let known = Value::Object(with_known_values(outputs, deployed));
+                    let local = counterpart.and_then(|all| all.get(name));
+                    let mut open = Vec::new();
+                    let restored = value(&known, local, name, &mut open);
+                    // What has been read of the stack needs no counterpart.
+                    found.extend(open.into_iter().filter(|path| !is_known(path, deployed)));
+                    restored
+                }
                 other => value(other, counterpart.and_then(|all| all.get(name)), name, &mut found),
             };
-            doubts.extend(found.into_iter().next().map(|path| Doubt {
+            let all = if name == "Outputs" { found.len() } else { 1 };
+            doubts.extend(found.into_iter().take(all).map(|path| Doubt {
                 stack: stack.name.to_string(),
                 resource: None,
                 path,
@@ -99,6 +122,33 @@ pub(super) fn restore(
         templates.push(Template { sections });
     }
     (templates, doubts)
+}
+
+/// Outputs whose literal values are those that the stack says that it has: these come back as
+/// they are.
+fn with_known_values(outputs: &Object, deployed: &DeployedStack) -> Object {
+    let known = |key: &Text, output: &Value| -> Option<Value> {
+        let mut output = output.as_object()?.clone();
+        let text = output.get("Value")?.as_str()?;
+        let actual = deployed.outputs.get(key).filter(|actual| folds_to(actual, text))?;
+        output.insert("Value".into(), Value::String(actual.clone()));
+        Some(Value::Object(output))
+    };
+    let restored = outputs
+        .iter()
+        .map(|(key, output)| (key.clone(), known(key, output).unwrap_or(output.clone())));
+    restored.collect()
+}
+
+/// Whether a path is that of an output's value that the stack says itself.
+fn is_known(path: &str, deployed: &DeployedStack) -> bool {
+    let key = path.strip_prefix("Outputs.").and_then(|rest| rest.strip_suffix(".Value"));
+    let body = deployed.stack.template.section("Outputs");
+    key.and_then(|key| {
+        let text = body?.get(key)?.get("Value")?.as_str()?;
+        Some(folds_to(deployed.outputs.get(key)?, text))
+    })
+    .unwrap_or(false)
 }
 
 fn value(deployed: &Value, local: Option<&Value>, path: &str, doubts: &mut Vec<String>) -> Value {
