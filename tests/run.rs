@@ -4,6 +4,8 @@
 
 #[path = "run/faults.rs"]
 mod faults;
+#[path = "run/journals.rs"]
+mod journals;
 #[path = "run/kills.rs"]
 mod kills;
 #[path = "run/moves.rs"]

@@ -102,8 +102,7 @@ pub enum Problem {
         bytes: usize,
         /// The bucket.
         bucket: String,
-        /// Why it cannot be used.
-        #[source]
+        /// Why it cannot be used; the text of this error says it.
         error: Box<AwsError>,
     },
     /// CloudFormation refuses a refactor in its preview.
@@ -318,7 +317,9 @@ impl RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let problem = self.problem.to_string();
-        write!(f, "{}.", problem.trim_end_matches('.'))?;
+        let problem = problem.trim_end_matches('.');
+        let stop = if problem.ends_with(['?', '!']) { "" } else { "." };
+        write!(f, "{problem}{stop}")?;
         match (&self.journal, self.done) {
             (None, _) => f.write_str(" Nothing was changed."),
             (Some(_), 0) if self.is_harmless() => f.write_str(" Nothing was changed."),

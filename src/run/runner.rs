@@ -8,7 +8,7 @@ use super::driver::{Driver, Staging, check_all};
 use super::error::{Problem, RunError};
 use super::journal::{
     Begin, End, Journal, JournalError, Kind, Line, Lock, LockError, NewStack, Outcome, Record,
-    VERSION, reversal_of,
+    VERSION, directory_of, empty_reversals, named, read, reversal_of,
 };
 use super::options::RunOptions;
 use super::reverse::reversal;
@@ -59,8 +59,7 @@ impl<'a> Runner<'a> {
     /// As for [`Self::run`].
     pub async fn revert_by(&self, plan: &Plan, journal: &Path) -> Result<Done, RunError> {
         let reverses = journal.file_name().map(|name| name.to_string_lossy().into_owned());
-        let directory = journal.parent().unwrap_or(Path::new("."));
-        self.run_plan(plan, directory, reverses).await
+        self.run_plan(plan, directory_of(journal), reverses).await
     }
 
     async fn run_plan(
@@ -78,7 +77,11 @@ impl<'a> Runner<'a> {
         }
         if plan.steps.is_empty() {
             if let Some(original) = reverses {
-                mark_reversed(&directory.join(original)).map_err(early)?;
+                let original = named(directory).join(original);
+                let (_, _, lock) = take(&original).map_err(early)?;
+                give_up_empty_reversals(&original).map_err(early)?;
+                mark_reversed(&original).map_err(early)?;
+                drop(lock);
             }
             return Ok(Done { journal: None, steps: 0, stacks: BTreeMap::new() });
         }
@@ -117,34 +120,34 @@ impl<'a> Runner<'a> {
     }
 
     /// Undoes the steps of a run that are done, in reverse order, and keeps a journal of its own
-    /// beside that of the run. A reversal that was begun is continued.
+    /// beside that of the run. A reversal that has begun a step is continued.
     ///
     /// # Errors
     /// What happened, what was left untouched, and what to do next. With
     /// [`Problem::ChangedSince`] the templates are no longer those that the run has left, and the
     /// way back has to be planned.
     pub async fn revert(&self, journal: &Path) -> Result<Done, RunError> {
+        let at_first = |problem| early(problem, 0);
+        let Some(name) = journal.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+            let message = format!("{} is no journal", journal.display());
+            return Err(at_first(Problem::Malformed { message }));
+        };
         if let Some(begun) = reversal_of(journal) {
             return self.resume(&begun).await;
         }
-        let at_first = |problem| early(problem, 0);
-        let (directory, name) = match (journal.parent(), journal.file_name()) {
-            (Some(directory), Some(name)) => (directory, name.to_string_lossy().into_owned()),
-            _ => {
-                let message = format!("{} is no journal", journal.display());
-                return Err(at_first(Problem::Malformed { message }));
-            }
-        };
-        let (original, lines) = Journal::open(journal).map_err(|e| at_first(e.into()))?;
-        let state = state_of(&lines).map_err(at_first)?;
-        let ids = state.ids.clone();
+        let (original, state, lock) = take(journal).map_err(at_first)?;
+        // Somebody else may have begun to undo it in between.
+        if let Some(begun) = reversal_of(journal) {
+            drop((original, lock));
+            return self.resume(&begun).await;
+        }
         if state.begin.kind == Kind::Reversal {
             return Err(at_first(Problem::IsReversal));
         }
-        if state.end.as_ref().is_some_and(|end| end.outcome == Outcome::Reversed) {
+        let ids = state.ids.clone();
+        if is_reversed(&state) {
             return Ok(Done { journal: Some(journal.to_owned()), steps: 0, stacks: ids });
         }
-        let lock = lock(directory, &state.begin.plan.environment(), &name).map_err(at_first)?;
         let mut driver = self.driver(original, state, lock).await.map_err(at_first)?;
         let of = driver.state.begin.steps();
         let concluded = driver.conclude().await;
@@ -153,13 +156,14 @@ impl<'a> Runner<'a> {
         }
         let begin = reversal(&driver.state, &fresh_id(), &name)
             .map_err(|message| early(Problem::Malformed { message }, of))?;
-        let Driver { lock, .. } = driver;
         if begin.steps() == 0 {
-            drop(lock);
-            mark_reversed(journal).map_err(at_first)?;
+            let marked = give_up_empty_reversals(journal).and_then(|()| mark_reversed(journal));
+            marked.map_err(at_first)?;
             return Ok(Done { journal: Some(journal.to_owned()), steps: 0, stacks: ids });
         }
-        let mut driver = self.begin(begin, directory, Some(lock)).await.map_err(|problem| {
+        let Driver { lock, .. } = driver;
+        let begun = self.begin(begin, directory_of(journal), Some(lock)).await;
+        let mut driver = begun.map_err(|problem| {
             at_first(match problem {
                 Problem::Changed { stack } | Problem::Missing { stack } => {
                     Problem::ChangedSince { stack }
@@ -178,6 +182,7 @@ impl<'a> Runner<'a> {
         directory: &Path,
         held: Option<Lock>,
     ) -> Result<Driver<'_>, Problem> {
+        let directory = named(directory);
         std::fs::create_dir_all(directory)
             .map_err(|error| JournalError::Io { path: directory.to_owned(), error })?;
         let environment = begin.plan.environment();
@@ -191,6 +196,9 @@ impl<'a> Runner<'a> {
         self.tell_warnings(&session);
         let staging = Staging::find(self.aws, &session, &self.options, &state.begin).await?;
         check_all(&session, &self.options, &state).await?;
+        if let Some(original) = &state.begin.reverses {
+            give_up_empty_reversals(&directory.join(original))?;
+        }
         let first = Line { at: now(), record: Record::Begin(Box::new(state.begin.clone())) };
         let journal = Journal::create(&directory.join(name), &first)?;
         let options = &self.options;
@@ -198,28 +206,32 @@ impl<'a> Runner<'a> {
     }
 
     async fn open(&self, path: &Path) -> Result<Opened<'_>, Problem> {
-        let (journal, lines) = Journal::open(path)?;
-        let state = state_of(&lines)?;
-        match state.end.as_ref().map(|end| end.outcome) {
-            Some(Outcome::Reversed) => return Err(Problem::AlreadyReverted),
-            Some(Outcome::Finished) => {
-                mark_original(path, &state)?;
-                let steps = state.done();
-                let journal = Some(path.to_owned());
-                return Ok(Opened::Ended(Done { journal, steps, stacks: state.ids }));
-            }
-            Some(Outcome::Failed) | None => {}
+        let state = state_of(&read(path)?)?;
+        let is_finished =
+            |state: &State| state.end.as_ref().is_some_and(|end| end.outcome == Outcome::Finished);
+        let ended = |state: State| {
+            let (journal, steps) = (Some(path.to_owned()), state.done());
+            Ok(Opened::Ended(Done { journal, steps, stacks: state.ids }))
+        };
+        if is_reversed(&state) {
+            return Err(Problem::AlreadyReverted);
+        }
+        if is_finished(&state) && state.begin.reverses.is_none() {
+            return ended(state);
+        }
+        let (journal, state, lock) = take(path)?;
+        // Somebody else may have gone on with it in between.
+        if is_reversed(&state) {
+            return Err(Problem::AlreadyReverted);
+        }
+        if is_finished(&state) {
+            mark_original(path, &state)?;
+            return ended(state);
         }
         if reversal_of(path).is_some() {
             return Err(Problem::BeingReverted);
         }
-        let directory = path.parent().unwrap_or(Path::new("."));
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let lock = lock(directory, &state.begin.plan.environment(), &name)?;
-        // Somebody else may have gone on with it in between.
-        drop((journal, lines));
-        let (journal, lines) = Journal::open(path)?;
-        let state = state_of(&lines)?;
+        give_up_empty_reversals(path)?;
         Ok(Opened::Open(Box::new(self.driver(journal, state, lock).await?)))
     }
 
@@ -272,21 +284,41 @@ fn close(mut driver: Driver<'_>, result: Result<(), Problem>) -> Result<Done, Ru
 
 /// For a reversal: writes into the journal that it reverses that this is done.
 fn mark_original(path: &Path, state: &State) -> Result<(), Problem> {
-    match (&state.begin.reverses, path.parent()) {
-        (Some(original), Some(directory)) => mark_reversed(&directory.join(original)),
-        _ => Ok(()),
+    match &state.begin.reverses {
+        Some(original) => mark_reversed(&directory_of(path).join(original)),
+        None => Ok(()),
     }
 }
 
-/// Writes into a journal that what it says was undone.
+/// Writes into the journals of reversals that have ended before their first step that there is
+/// nothing left to do, so that nobody continues them. The lock has to be held.
+fn give_up_empty_reversals(original: &Path) -> Result<(), Problem> {
+    empty_reversals(original).iter().try_for_each(|path| mark_reversed(path))
+}
+
+/// Writes into a journal that what it says was undone. The lock has to be held.
 fn mark_reversed(path: &Path) -> Result<(), Problem> {
     let (mut journal, lines) = Journal::open(path)?;
     let state = state_of(&lines)?;
-    if state.end.is_none_or(|end| end.outcome != Outcome::Reversed) {
+    if !is_reversed(&state) {
         let end = End { outcome: Outcome::Reversed, reason: None };
         journal.append(&Line { at: now(), record: Record::End(end) })?;
     }
     Ok(())
+}
+
+/// Takes the lock of the environment of a journal, and opens the journal while it is held: it
+/// says then how far others have come with it.
+fn take(path: &Path) -> Result<(Journal, State, Lock), Problem> {
+    let environment = state_of(&read(path)?)?.begin.plan.environment();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let lock = lock(directory_of(path), &environment, &name)?;
+    let (journal, lines) = Journal::open(path)?;
+    Ok((journal, state_of(&lines)?, lock))
+}
+
+fn is_reversed(state: &State) -> bool {
+    state.end.as_ref().is_some_and(|end| end.outcome == Outcome::Reversed)
 }
 
 fn state_of(lines: &[Line]) -> Result<State, Problem> {

@@ -192,6 +192,11 @@ impl State {
         self.steps.get(step).map_or(0, |step| step.attempts)
     }
 
+    /// Whether a step was ever begun.
+    pub(super) fn has_begun(&self) -> bool {
+        self.steps.iter().any(|step| step.attempts > 0)
+    }
+
     /// Whether a step is done.
     pub(super) fn is_done(&self, step: usize) -> bool {
         self.before(step).is_some()

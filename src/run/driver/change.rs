@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::refactor::had_no_effect;
-use super::settle::{Standing, named};
+use super::settle::{Standing, Trace, named};
 use super::watch::Watch;
 use super::{Driver, LOOKS, Patience};
 use crate::aws::{Cause, ChangeSetRequest};
@@ -233,6 +233,11 @@ impl Driver<'_> {
     ) -> Result<(), Problem> {
         if let Some(before) = open.stacks.first() {
             let name = self.state.token(step, open.attempt);
+            // A new stack goes with its change set, by which it is known to be ours.
+            let is_new = before.body.is_none();
+            if is_new && !self.sweep(&open.stacks, Trace::ChangeSet(&name)).await? {
+                return self.give_up(step, reason);
+            }
             let stack = self.address(before);
             let deletion = self.session.delete_change_set(&stack, &name);
             // One that stays does no harm: it is never executed.
@@ -240,7 +245,7 @@ impl Driver<'_> {
                 self.note(format!("The change set {name} could not be deleted: {error}"));
             }
         }
-        self.drop_attempt(step, open, reason).await
+        self.give_up(step, reason)
     }
 
     /// Ends a step that is under way without beginning anything new.

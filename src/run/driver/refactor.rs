@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::settle::{Standing, named};
+use super::settle::{Standing, Trace, named};
 use super::watch::Watch;
 use super::{Driver, LOOKS, Patience};
 use crate::aws::{AwsError, Cause, RefactorRequest, RefactorState};
@@ -333,7 +333,7 @@ impl Driver<'_> {
         open: &Open,
         reason: &str,
     ) -> Result<(), Problem> {
-        self.sweep(&open.stacks, open.id.as_deref()).await?;
+        self.sweep(&open.stacks, Trace::Refactor(open.id.as_deref())).await?;
         self.give_up(step, reason)
     }
 

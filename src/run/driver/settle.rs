@@ -19,6 +19,15 @@ pub(super) enum Standing {
     Mixed,
 }
 
+/// What an attempt leaves on the stacks that it makes: they are known by it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Trace<'a> {
+    /// The refactor, if there is one, knows the ARNs of its stacks.
+    Refactor(Option<&'a str>),
+    /// The name of the change set, which is in its stack.
+    ChangeSet(&'a str),
+}
+
 impl Driver<'_> {
     /// Waits until nothing goes on in stacks; returns them, those that are not there as `None`.
     /// `EXECUTE_COMPLETE` of a refactor was seen up to three seconds before that.
@@ -89,23 +98,21 @@ impl Driver<'_> {
     }
 
     /// Deletes the empty shells that an attempt has left of stacks that did not exist before.
-    /// `refactor` is the refactor of the attempt, if there is one.
-    pub(super) async fn sweep(
-        &self,
-        before: &[Before],
-        refactor: Option<&str>,
-    ) -> Result<(), Problem> {
+    /// Returns whether there is still a stack of such a name.
+    pub(super) async fn sweep(&self, before: &[Before], trace: Trace<'_>) -> Result<bool, Problem> {
+        let mut is_left = false;
         for stack in before.iter().filter(|stack| stack.body.is_none()) {
             let found = self.session.describe_stack(&stack.name);
             let Some(shell) = self.ask("DescribeStacks", found).await? else { continue };
             let status = shell.status.0.as_str();
             if !matches!(status, "REVIEW_IN_PROGRESS" | "ROLLBACK_COMPLETE") {
+                is_left = true;
                 continue;
             }
             let token = format!("cdkr-sweep-{}", self.state.begin.id);
             let deletion = self.session.delete_stack(&shell.id, &token);
             // A shell that stays does no harm but that its name is taken.
-            let refused = match self.may_sweep(&shell, refactor).await? {
+            let refused = match self.may_sweep(&shell, trace).await? {
                 Ok(()) => self.call("DeleteStack", deletion).await?.err().map(|e| e.to_string()),
                 Err(reason) => Some(reason),
             };
@@ -115,6 +122,7 @@ impl Driver<'_> {
                      used again.",
                     stack.name, reason
                 ));
+                is_left = true;
                 continue;
             }
             self.host.tell(&Event::Remote {
@@ -123,27 +131,37 @@ impl Driver<'_> {
                 id: stack.name.clone(),
                 status: "DELETE_IN_PROGRESS".to_owned(),
             });
-            self.wait_until_gone(&stack.name, &shell.id).await?;
+            is_left |= self.wait_until_gone(&stack.name, &shell.id).await?.is_some();
         }
-        Ok(())
+        Ok(is_left)
     }
 
-    /// Whether a shell is ours and empty; if not, why. The deployment role of older bootstrap
-    /// stacks may not list what a stack holds, so that is asked last.
+    /// Whether a shell is ours and empty; if not, why. Somebody else may have begun to create a
+    /// stack of this name in between: only what our request has left its trace on is ours. The
+    /// deployment role of older bootstrap stacks may not list what a stack holds, so that is
+    /// asked last.
     async fn may_sweep(
         &self,
         shell: &StackState,
-        refactor: Option<&str>,
+        trace: Trace<'_>,
     ) -> Result<Result<(), String>, Problem> {
         let is_in_review = shell.status.0 == "REVIEW_IN_PROGRESS";
-        let mut is_ours = !is_in_review;
-        if let (Some(id), true) = (refactor, is_in_review) {
-            let state = self.session.describe_stack_refactor(id);
-            let state = self.call("DescribeStackRefactor", state).await?;
-            is_ours = matches!(state, Ok(Some(state)) if state.stack_ids.contains(&shell.id));
-        }
+        let is_ours = match trace {
+            Trace::Refactor(None) => false,
+            Trace::Refactor(Some(id)) => {
+                let state = self.session.describe_stack_refactor(id);
+                let state = self.call("DescribeStackRefactor", state).await?;
+                matches!(state, Ok(Some(state)) if state.stack_ids.contains(&shell.id))
+            }
+            Trace::ChangeSet(name) => {
+                let state = self.session.describe_change_set(&shell.id, name);
+                matches!(self.call("DescribeChangeSet", state).await?, Ok(Some(_)))
+            }
+        };
         if !is_ours {
-            // Somebody else may have begun to create a stack of this name in between.
+            return Ok(Err("it may be somebody else's.".to_owned()));
+        }
+        if let Trace::ChangeSet(_) = trace {
             let sets = self.session.change_sets_of(&shell.id);
             let own = format!("cdkr-{}-", self.state.begin.id);
             match self.call("ListChangeSets", sets).await? {

@@ -16,8 +16,7 @@ pub enum JournalError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
-        #[source]
+        /// Why; the text of this error says it.
         error: io::Error,
     },
     /// A line is not what is expected.
@@ -75,12 +74,20 @@ impl Journal {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path).map_err(io_error(path))?;
         let mut journal = Self { path: path.to_owned(), file };
-        journal.append(first)?;
-        // The name has to survive, too.
-        if let Some(directory) = path.parent() {
-            sync_directory(directory).map_err(io_error(directory))?;
+        let directory = directory_of(path);
+        let written = journal.append(first).and_then(|()| {
+            // The name has to survive, too.
+            sync_directory(directory).map_err(io_error(directory))
+        });
+        match written {
+            Ok(()) => Ok(journal),
+            Err(error) => {
+                drop(journal);
+                // Nothing was done. What stays of the file would look like a run.
+                drop(std::fs::remove_file(path));
+                Err(error)
+            }
         }
-        Ok(journal)
     }
 
     /// Opens a journal to go on with it; returns what it says. A last line that was torn by a
@@ -163,6 +170,16 @@ pub(in crate::run) fn begin(lines: &[Line]) -> Option<&Begin> {
     }
 }
 
+/// Returns the directory of a file: `.` for a bare name.
+pub(in crate::run) fn directory_of(path: &Path) -> &Path {
+    named(path.parent().unwrap_or(Path::new("")))
+}
+
+/// Returns a directory by a name that the system knows: the empty path is `.`.
+pub(in crate::run) fn named(directory: &Path) -> &Path {
+    if directory.as_os_str().is_empty() { Path::new(".") } else { directory }
+}
+
 pub(super) fn io_error(path: &Path) -> impl Fn(io::Error) -> JournalError + use<> {
     let path = path.to_owned();
     move |error| JournalError::Io { path: path.clone(), error }
@@ -225,6 +242,20 @@ mod tests {
         assert_eq!(lines, [first(VERSION)]);
         journal.append(&end()).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), whole);
+    }
+
+    #[test]
+    fn a_file_without_a_directory_is_in_the_working_directory() {
+        assert_eq!(directory_of(Path::new("run.jsonl")), Path::new("."));
+        assert_eq!(directory_of(Path::new("runs/run.jsonl")), Path::new("runs"));
+        assert_eq!(named(Path::new("")), Path::new("."));
+    }
+
+    #[test]
+    fn an_error_is_told_once() {
+        let error = read(Path::new("not/there.jsonl")).unwrap_err();
+        assert!(error.to_string().starts_with("the journal not/there.jsonl cannot be read"));
+        assert!(std::error::Error::source(&error).is_none());
     }
 
     #[cfg(unix)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::file::{JournalError, begin, io_error, read};
+use super::file::{JournalError, begin, directory_of, io_error, named, read};
 use super::lock;
 use super::record::{Outcome, Task};
 use crate::model::Environment;
@@ -52,6 +52,7 @@ pub enum RunState {
 /// # Errors
 /// When the directory cannot be read. A journal that cannot be read is listed as such.
 pub fn runs(directory: &Path) -> Result<Vec<RunInfo>, JournalError> {
+    let directory = named(directory);
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -117,9 +118,27 @@ fn info(directory: &Path, path: &Path) -> RunInfo {
     info
 }
 
-/// Returns the journal of the reversal of a run, if one was begun.
+/// Returns the journal of the reversal of a run, if one has begun a step.
 pub(in crate::run) fn reversal_of(path: &Path) -> Option<PathBuf> {
-    let (directory, name) = (path.parent()?, path.file_name()?.to_str()?);
-    let mut all = runs(directory).ok()?.into_iter();
-    all.find(|run| run.reverses.as_deref() == Some(name)).map(|run| run.path)
+    reversals(path).into_iter().find(|(_, has_begun)| *has_begun).map(|(path, _)| path)
+}
+
+/// Returns the journals of reversals of a run that have ended before their first step: nothing
+/// was done. Those that say so themselves are left out.
+pub(in crate::run) fn empty_reversals(path: &Path) -> Vec<PathBuf> {
+    reversals(path).into_iter().filter(|(_, has_begun)| !has_begun).map(|(path, _)| path).collect()
+}
+
+/// The reversals of a run that were not given up, and whether they have begun a step.
+fn reversals(path: &Path) -> Vec<(PathBuf, bool)> {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+    let all = runs(directory_of(path)).unwrap_or_default().into_iter();
+    let own = all.filter(|run| run.reverses.as_deref() == Some(name));
+    own.filter(|run| run.state != RunState::Reverted)
+        .map(|run| {
+            let state = read(&run.path).ok().and_then(|lines| State::of(&lines).ok());
+            // One that cannot be read may have done something.
+            (run.path, state.is_none_or(|state| state.has_begun()))
+        })
+        .collect()
 }

@@ -6,11 +6,16 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::file::{JournalError, io_error};
 use crate::model::Environment;
+
+/// How often the lock is tried, and how long it is waited for in between.
+const TRIES: usize = 5;
+const GLANCE: Duration = Duration::from_millis(10);
 
 /// The lock, held until this is dropped.
 #[derive(Debug)]
@@ -62,12 +67,18 @@ impl Lock {
             .write(true)
             .open(&path)
             .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(LockError::Held(owner(&mut file)));
+        let mut tries = 1;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                // Whoever lists the runs has it for a moment.
+                Err(TryLockError::WouldBlock) if tries < TRIES => {
+                    tries += 1;
+                    std::thread::sleep(GLANCE);
+                }
+                Err(TryLockError::WouldBlock) => return Err(LockError::Held(owner(&mut file))),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         sign(&mut file, since, journal).map_err(failed)?;
         Ok(Self { file, path })
@@ -109,6 +120,7 @@ fn path(directory: &Path, environment: &Environment) -> PathBuf {
 /// Whoever holds the lock may be writing; then it has no name.
 fn owner(file: &mut File) -> Owner {
     let mut text = String::new();
+    drop(file.seek(SeekFrom::Start(0)));
     drop(file.read_to_string(&mut text));
     serde_json::from_str(&text).unwrap_or_default()
 }
@@ -126,6 +138,23 @@ fn host() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_lists_the_runs_keeps_nobody_from_beginning_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let environment = Environment::new("111111111111", "eu-west-1");
+        let take = || Lock::take(directory.path(), &environment, String::new(), "x").map(drop);
+        assert!(take().is_ok());
+        let looking = File::open(path(directory.path(), &environment)).unwrap();
+        looking.try_lock_shared().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(GLANCE);
+                drop(looking);
+            });
+            assert!(take().is_ok());
+        });
+    }
 
     #[test]
     fn a_second_run_learns_who_is_first_and_goes_on_when_the_first_has_ended() {

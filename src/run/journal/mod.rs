@@ -11,9 +11,9 @@ mod origin;
 mod record;
 
 pub use file::JournalError;
-pub(super) use file::{Journal, read};
-pub(super) use list::reversal_of;
+pub(super) use file::{Journal, directory_of, named, read};
 pub use list::{RunInfo, RunState, runs};
+pub(super) use list::{empty_reversals, reversal_of};
 pub(super) use lock::{Lock, LockError};
 pub use origin::{Origin, origin};
 pub(super) use record::{
