@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value as Json;
 
 use super::confine::{Mention, Root};
@@ -65,7 +64,7 @@ pub(super) struct AssetManifest {
     #[serde(default)]
     pub(super) files: BTreeMap<String, File>,
     #[serde(default, rename = "dockerImages")]
-    images: BTreeMap<String, IgnoredAny>,
+    images: BTreeMap<String, Json>,
 }
 
 /// A file asset in its manifest.

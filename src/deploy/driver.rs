@@ -7,7 +7,7 @@ use tokio::sync::watch::Receiver;
 
 use super::error::StackError;
 use super::stack::{
-    CAPABILITIES, Footing, Parameters, footing, is_unchanged, parameters, template,
+    CAPABILITIES, Footing, Parameters, footing, is_notified, is_unchanged, parameters, template,
 };
 use super::watch::Watch;
 use super::{DeployOptions, DeployedStack, Outcome};
@@ -109,6 +109,21 @@ impl<'a> Deployment<'a> {
         let Some(set) = self.prepare(existing, is_new, parameters, body).await? else {
             // Only an update can be empty.
             let state = self.settled(&self.name).await?.ok_or_else(|| self.lost(""))?;
+            if state.status.kind() != StatusKind::Stable {
+                let ((stack, environment), status) = (self.place(), state.status);
+                let advice = "CloudFormation finds nothing to change in it, but its last \
+                              operation failed. Roll it back (`aws cloudformation \
+                              rollback-stack`), then deploy again";
+                return Err(StackError::State { stack, environment, status, advice });
+            }
+            if !is_notified(self.stack, &state) {
+                let text = format!(
+                    "CloudFormation does not change the notification topics of stack `{}` without \
+                     another change: they are not yet as the app has them.",
+                    self.name
+                );
+                self.host.tell(&Event::Note { text });
+            }
             return self.finish(state, Outcome::Unchanged).await;
         };
         let state = self.execute(&set).await?;
@@ -130,7 +145,10 @@ impl<'a> Deployment<'a> {
         let digits: String = now().chars().filter(char::is_ascii_digit).collect();
         let request = ChangeSetRequest {
             name: format!("cdkr-deploy-{digits}"),
-            stack: existing.map_or_else(|| self.name.clone(), |state| state.id.clone()),
+            stack: match existing {
+                Some(state) if !is_new => state.id.clone(),
+                _ => self.name.clone(),
+            },
             creates_stack: is_new,
             template: template(self.stack, environment, body)?,
             parameters: parameters.given,
@@ -151,7 +169,7 @@ impl<'a> Deployment<'a> {
             Ok(stack) => set.stack = stack,
             Err(error) => match error.call() {
                 Some(call) if call.cause == Cause::Refused => {
-                    return Err(self.refused(call.message.clone()));
+                    return Err(self.refused(&call.message));
                 }
                 Some(call) if !call.had_no_effect() => self.may_have_arrived(call),
                 _ => return Err(error.into()),
@@ -183,7 +201,7 @@ impl<'a> Deployment<'a> {
             match change_set_means(state.as_ref()) {
                 ChangeSetMeans::Ready => return Ok(true),
                 ChangeSetMeans::Refused(reason) if is_empty(&reason) => return Ok(false),
-                ChangeSetMeans::Refused(reason) => return Err(self.refused(reason)),
+                ChangeSetMeans::Refused(reason) => return Err(self.refused(&reason)),
                 ChangeSetMeans::Obsolete | ChangeSetMeans::Executing => {
                     let (stack, environment) = self.place();
                     return Err(StackError::Obsolete { stack, environment });
@@ -372,7 +390,7 @@ impl<'a> Deployment<'a> {
         (self.name.clone(), self.session.environment().clone())
     }
 
-    fn refused(&self, reason: String) -> StackError {
+    fn refused(&self, reason: &str) -> StackError {
         let (stack, environment) = self.place();
         let reason = format!("{}.", reason.trim().trim_end_matches('.'));
         StackError::Refused { stack, environment, reason }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::error::StackError;
 use crate::assembly::AssemblyStack;
 use crate::aws::{MOST_INLINE_BYTES, StackState, TemplateAt, fill_in, staged_url};
-use crate::model::{Environment, StatusKind, Value};
+use crate::model::{Environment, Object, StatusKind, Text, Value};
 
 /// Everything that a template can need (`CreateChangeSet`, `Capabilities`).
 pub(super) const CAPABILITIES: [&str; 3] =
@@ -67,7 +67,7 @@ pub(super) struct Parameters {
 pub(super) fn parameters(stack: &AssemblyStack, existing: Option<&StackState>) -> Parameters {
     let mut found = Parameters::default();
     let declared = stack.stack.template.section("Parameters");
-    for (name, declaration) in declared.into_iter().flat_map(crate::model::Object::iter) {
+    for (name, declaration) in declared.into_iter().flat_map(Object::iter) {
         let kind = declaration.as_object().and_then(|it| it.get("Type")).and_then(Value::as_str);
         found.are_looked_up |= kind.is_some_and(|kind| kind.starts_with("AWS::SSM::Parameter::"));
         let has = |state: &StackState| state.parameters.iter().any(|known| known == name.as_str());
@@ -117,16 +117,20 @@ pub(super) fn is_unchanged(
     let has = |(key, value): &(String, String)| existing.parameter_values.get(key) == Some(value);
     let tags = existing.options.tags.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     let wanted = stack.tags.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-    let topics: BTreeSet<&str> =
-        existing.options.notification_arns.iter().map(|arn| arn.as_str()).collect();
-    let is_notified =
-        |arns: &Vec<String>| arns.iter().map(String::as_str).collect::<BTreeSet<&str>>() == topics;
     existing.status.kind() == StatusKind::Stable
         && !parameters.are_looked_up
         && parameters.given.iter().all(has)
         && tags.eq(wanted)
-        && stack.properties.notification_arns.as_ref().is_none_or(is_notified)
+        && is_notified(stack, existing)
         && folded(deployed).eq(folded(body))
+}
+
+/// Whether the events of a stack go where the assembly wants them; anywhere if it says nothing.
+pub(super) fn is_notified(stack: &AssemblyStack, existing: &StackState) -> bool {
+    let topics: BTreeSet<&str> =
+        existing.options.notification_arns.iter().map(Text::as_str).collect();
+    let wanted = stack.properties.notification_arns.as_ref();
+    wanted.is_none_or(|arns| arns.iter().map(String::as_str).collect::<BTreeSet<_>>() == topics)
 }
 
 /// CloudFormation gives a template back with a question mark for every character outside ASCII.
