@@ -19,10 +19,10 @@ pub enum DeployError {
     Circle(#[from] Circle),
     /// An environment cannot be told.
     #[error(transparent)]
-    Aws(#[from] AwsError),
+    Aws(Box<AwsError>),
     /// An asset is not where templates look for it.
     #[error(transparent)]
-    Asset(#[from] AssetError),
+    Asset(Box<AssetError>),
     /// Stacks could not be deployed.
     #[error("{}", Outcomes(.failed, .not_begun))]
     Stacks {
@@ -42,6 +42,18 @@ pub enum DeployError {
         /// The stacks that were not begun, by hierarchical ID.
         not_begun: Vec<String>,
     },
+}
+
+impl From<AwsError> for DeployError {
+    fn from(error: AwsError) -> Self {
+        Self::Aws(Box::new(error))
+    }
+}
+
+impl From<AssetError> for DeployError {
+    fn from(error: AssetError) -> Self {
+        Self::Asset(Box::new(error))
+    }
 }
 
 struct Outcomes<'a>(&'a [(String, StackError)], &'a [String]);
