@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::Value as Json;
 
 use super::confine::{Mention, Root};
 use super::error::AssemblyError;
 use super::load::LoadOptions;
 use super::manifest::{FileArtifact, read_json};
-use super::walk::{ASSETS, SubAssembly, read_manifests};
+use super::walk::{ASSETS, STACK, SubAssembly, read_manifests};
 
 /// A file or directory that is uploaded to a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct FileAsset {
     /// Where it is uploaded to. Names may hold the placeholders `${AWS::Partition}`,
     /// `${AWS::AccountId}` and `${AWS::Region}`.
     pub destinations: Vec<FileDestination>,
+    /// The hierarchical IDs of the stacks that need it.
+    pub stacks: Vec<String>,
 }
 
 /// A place for a file asset.
@@ -42,6 +45,17 @@ pub struct FileDestination {
     pub assume_role_arn: Option<String>,
     /// The external id that this role wants.
     pub assume_role_external_id: Option<String>,
+    /// Further parameters of its session (`assumeRoleAdditionalOptions`).
+    pub assume_role_options: BTreeMap<String, Json>,
+}
+
+/// A container image that is pushed to a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageAsset {
+    /// The key in the asset manifest.
+    pub id: String,
+    /// The hierarchical IDs of the stacks that need it.
+    pub stacks: Vec<String>,
 }
 
 /// An asset manifest.
@@ -49,6 +63,8 @@ pub struct FileDestination {
 pub(super) struct AssetManifest {
     #[serde(default)]
     pub(super) files: BTreeMap<String, File>,
+    #[serde(default, rename = "dockerImages")]
+    images: BTreeMap<String, Json>,
 }
 
 /// A file asset in its manifest.
@@ -83,6 +99,8 @@ pub(super) struct Destination {
     assume_role_arn: Option<String>,
     #[serde(default)]
     assume_role_external_id: Option<String>,
+    #[serde(default)]
+    assume_role_additional_options: Option<BTreeMap<String, Json>>,
 }
 
 /// Reads the file assets of an assembly and of those nested in it, in the order of their ids;
@@ -94,9 +112,50 @@ pub fn file_assets(
     directory: &Path,
     options: &LoadOptions,
 ) -> Result<Vec<FileAsset>, AssemblyError> {
+    let mut found = Vec::new();
+    each_manifest(directory, options, |root, assembly, manifest, stacks| {
+        for (id, asset) in manifest.content.files {
+            found.push(read(root, assembly, &manifest.file, id, asset, stacks.clone())?);
+        }
+        Ok(())
+    })?;
+    found.sort_by(|a: &FileAsset, b| a.id.cmp(&b.id));
+    Ok(found)
+}
+
+/// Reads which container images an assembly and those nested in it need, in the order of their
+/// ids; one that several manifests list appears several times.
+///
+/// # Errors
+/// When a manifest is missing or malformed.
+pub fn image_assets(
+    directory: &Path,
+    options: &LoadOptions,
+) -> Result<Vec<ImageAsset>, AssemblyError> {
+    let mut found = Vec::new();
+    each_manifest(directory, options, |_, _, manifest, stacks| {
+        let images = manifest.content.images.into_keys();
+        found.extend(images.map(|id| ImageAsset { id, stacks: stacks.clone() }));
+        Ok(())
+    })?;
+    found.sort_by(|a: &ImageAsset, b| a.id.cmp(&b.id));
+    Ok(found)
+}
+
+/// An asset manifest and where it stands.
+struct Found {
+    file: PathBuf,
+    content: AssetManifest,
+}
+
+/// Reads every asset manifest, with the stacks that need it.
+fn each_manifest(
+    directory: &Path,
+    options: &LoadOptions,
+    mut take: impl FnMut(&Root, &SubAssembly, Found, Vec<String>) -> Result<(), AssemblyError>,
+) -> Result<(), AssemblyError> {
     let root = Root::new(directory)?;
     let manifests = read_manifests(&root, options)?;
-    let mut found = Vec::new();
     for assembly in &manifests.assemblies {
         for (id, artifact) in assembly.of_kind(ASSETS) {
             let properties: FileArtifact =
@@ -105,14 +164,20 @@ pub fn file_assets(
                 return Err(assembly.invalid(id, "it names no `file`"));
             };
             let file = assembly.resolve(&root, id, "file", &name)?;
-            let manifest: AssetManifest = read_json(&file.path)?;
-            for (id, asset) in manifest.files {
-                found.push(read(&root, assembly, &file.path, id, asset)?);
-            }
+            let content: AssetManifest = read_json(&file.path)?;
+            let found = Found { file: file.path, content };
+            take(&root, assembly, found, stacks_with(assembly, id))?;
         }
     }
-    found.sort_by(|a, b| a.id.cmp(&b.id));
-    Ok(found)
+    Ok(())
+}
+
+/// The stacks of an assembly that need an artifact.
+fn stacks_with(assembly: &SubAssembly, artifact: &str) -> Vec<String> {
+    let stacks = assembly.of_kind(STACK).filter(|(_, stack)| {
+        stack.dependencies.iter().flatten().any(|dependency| dependency == artifact)
+    });
+    stacks.map(|(id, stack)| stack.display_name.clone().unwrap_or_else(|| id.clone())).collect()
 }
 
 fn read(
@@ -121,6 +186,7 @@ fn read(
     manifest: &Path,
     id: String,
     asset: File,
+    stacks: Vec<String>,
 ) -> Result<FileAsset, AssemblyError> {
     let invalid = |what: &str| AssemblyError::InvalidManifest {
         file: manifest.to_owned(),
@@ -133,6 +199,7 @@ fn read(
             region: to.region,
             assume_role_arn: to.assume_role_arn,
             assume_role_external_id: to.assume_role_external_id,
+            assume_role_options: to.assume_role_additional_options.unwrap_or_default(),
         })
     });
     let destinations = destinations.collect::<Result<_, _>>()?;
@@ -144,6 +211,7 @@ fn read(
         source: source.transpose()?.map(|found| found.path),
         is_zip: asset.source.packaging.as_deref() == Some("zip"),
         destinations,
+        stacks,
         id,
     })
 }

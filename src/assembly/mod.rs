@@ -23,7 +23,7 @@ mod tree;
 mod walk;
 
 pub use app::{App, AppError, is_assembly_directory};
-pub use assets::{FileAsset, FileDestination, file_assets};
+pub use assets::{FileAsset, FileDestination, ImageAsset, file_assets, image_assets};
 pub use error::{AssemblyError, SelectError};
 pub use load::{LoadOptions, load};
 pub use manifest::MAX_SCHEMA;

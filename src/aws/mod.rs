@@ -27,12 +27,13 @@ mod wait;
 pub use access::{Access, Aws, Caller, Endpoint, Identity};
 pub use bootstrap::{TOOLKIT_STACK, supports_refactoring};
 pub use changes::{
-    ChangeSetChange, ChangeSetRequest, ChangeSetState, MOST_INLINE_BYTES, RefactorAction,
-    RefactorRequest, RefactorState, StackEvent, StackState, TemplateAt, now, staged_url,
+    ChangeSetChange, ChangeSetMeans, ChangeSetRequest, ChangeSetState, MOST_INLINE_BYTES, PutError,
+    RefactorAction, RefactorRequest, RefactorState, StackEvent, StackState, TemplateAt,
+    change_set_means, now, staged_url,
 };
 pub use client::Client;
 pub use error::{AwsError, Call, CallError, Cause};
 pub use read::{Depth, Read, ReadRequest, Wanted};
-pub use roles::{Purpose, Role, RoleOptions, RoleOptionsError, Roles};
+pub use roles::{Purpose, Role, RoleOptions, RoleOptionsError, Roles, fill_in};
 pub use session::Session;
 pub use wait::Wait;

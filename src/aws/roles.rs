@@ -128,8 +128,9 @@ impl Roles {
     }
 }
 
-/// Replaces the placeholders that synthesizers leave in ARNs, names and URLs.
-pub(super) fn fill_in(text: &str, environment: &Environment) -> String {
+/// Returns a text with the placeholders filled in that synthesizers leave in ARNs, names and URLs:
+/// `${AWS::Partition}`, `${AWS::AccountId}` and `${AWS::Region}`.
+pub fn fill_in(text: &str, environment: &Environment) -> String {
     text.replace("${AWS::Partition}", partition(&environment.region))
         .replace("${AWS::AccountId}", &environment.account)
         .replace("${AWS::Region}", &environment.region)

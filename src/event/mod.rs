@@ -53,13 +53,14 @@ pub enum Event {
         /// How many there are.
         of: usize,
     },
-    /// What we asked CloudFormation for has got another state.
+    /// What we asked AWS for has got another state.
     Remote {
         /// The account and region.
         environment: Environment,
         /// What it is.
         what: Remote,
-        /// The ID of a stack refactor or the name of a change set; for a deletion the stack.
+        /// The ID of a stack refactor or an asset, or the name of a change set; for a deletion the
+        /// stack.
         id: String,
         /// The state, as CloudFormation writes it.
         status: String,
@@ -109,7 +110,7 @@ pub enum Event {
     },
 }
 
-/// What we ask CloudFormation for.
+/// What we ask AWS for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remote {
     /// A stack refactor.
@@ -118,6 +119,8 @@ pub enum Remote {
     ChangeSet,
     /// The deletion of a stack.
     Deletion,
+    /// An asset: `UPLOADED`, or `EXISTS` if the object was there already.
+    Asset,
 }
 
 /// What happens to a resource that moves (RFC 0162).

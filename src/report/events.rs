@@ -68,6 +68,7 @@ pub fn event_json(event: &Event) -> Option<String> {
                 Remote::Refactor => "refactor",
                 Remote::ChangeSet => "changeSet",
                 Remote::Deletion => "deletion",
+                Remote::Asset => "asset",
             };
             ("remote", Some(environment), json!({"what": what, "id": id, "status": status}))
         }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::aws::{ChangeSetChange, ChangeSetState, RefactorAction, RefactorState};
+use crate::aws::{ChangeSetChange, RefactorAction, RefactorState};
 use crate::model::Location;
 use crate::plan::{Batch, Move};
 use crate::template;
@@ -55,38 +55,6 @@ pub(super) fn refactor_means(state: Option<&RefactorState>) -> RefactorMeans {
         (_, "ROLLBACK_FAILED") => RefactorMeans::Broken(execution),
         // UNAVAILABLE, EXECUTE_IN_PROGRESS, ROLLBACK_IN_PROGRESS, and what nobody knows yet.
         _ => RefactorMeans::Wait,
-    }
-}
-
-/// What the state of a change set means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ChangeSetMeans {
-    /// It is not there (any more).
-    Unknown,
-    /// Something is going on.
-    Wait,
-    /// It can be executed.
-    Ready,
-    /// It was refused; nothing has happened.
-    Refused(String),
-    /// The stack was changed since; nothing has happened.
-    Obsolete,
-    /// It is being executed, or was: the stack tells.
-    Executing,
-}
-
-/// Says what the state of a change set means.
-pub(super) fn change_set_means(state: Option<&ChangeSetState>) -> ChangeSetMeans {
-    let Some(state) = state else { return ChangeSetMeans::Unknown };
-    match (state.status.as_str(), state.execution_status.as_str()) {
-        (_, "EXECUTE_IN_PROGRESS" | "EXECUTE_COMPLETE" | "EXECUTE_FAILED") => {
-            ChangeSetMeans::Executing
-        }
-        ("FAILED", _) => ChangeSetMeans::Refused(state.reason.clone()),
-        (status, _) if status.starts_with("DELETE_") => ChangeSetMeans::Unknown,
-        (_, "OBSOLETE") => ChangeSetMeans::Obsolete,
-        ("CREATE_COMPLETE", "AVAILABLE") => ChangeSetMeans::Ready,
-        _ => ChangeSetMeans::Wait,
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::aws::{ChangeSetMeans, ChangeSetState, change_set_means};
 use crate::plan::BatchStack;
 
 fn refactor(status: &str, execution: &str) -> RefactorState {

@@ -1,11 +1,12 @@
 //! The embedded CloudFormation as a tool: fill it, look into it, empty it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Error, files, sources};
 use crate::assembly::{self, Assembly, AssemblyStack, FileAsset, LoadOptions};
+use crate::deploy::{Circle, Order};
 use crate::event::Host;
 use crate::local::server::{self, Fault, FaultError, Running, ServeOptions};
 use crate::local::{
@@ -87,8 +88,8 @@ pub enum LocalError {
         directory: PathBuf,
     },
     /// Stacks wait for each other.
-    #[error("the stacks {0} depend on each other in a circle")]
-    Circle(String),
+    #[error(transparent)]
+    Circle(#[from] Circle),
 }
 
 /// Opens a state directory, making it if it is not there.
@@ -159,7 +160,7 @@ pub fn seed(
     let default = Environment::new(&account, &region);
     stage(&cloud, &assets, &default)?;
     let mut done = Vec::new();
-    for stack in ordered(selected)? {
+    for stack in ordered(&selected, &assembly.stacks)? {
         let environment = resolved(&stack.environment, &default);
         let outcome = deploy(&cloud, &environment, stack)?;
         done.push((environment, stack.stack.name.to_string(), outcome));
@@ -245,25 +246,13 @@ fn selected<'a>(
 }
 
 /// Sorts stacks so that each stands after those that it needs.
-fn ordered(stacks: Vec<&AssemblyStack>) -> Result<Vec<&AssemblyStack>, LocalError> {
-    let all: BTreeSet<&str> = stacks.iter().map(|stack| &*stack.hierarchical_id).collect();
-    let mut pending: BTreeMap<&str, &AssemblyStack> =
-        stacks.into_iter().map(|stack| (&*stack.hierarchical_id, stack)).collect();
-    let mut sorted: Vec<&AssemblyStack> = Vec::new();
-    while !pending.is_empty() {
-        let is_ready = |stack: &AssemblyStack| {
-            let mut needs = stack.dependencies.iter().map(String::as_str);
-            needs.all(|need| !all.contains(need) || !pending.contains_key(need))
-        };
-        let ready: Vec<&str> =
-            pending.iter().filter(|(_, stack)| is_ready(stack)).map(|(id, _)| *id).collect();
-        if ready.is_empty() {
-            let names: Vec<_> = pending.into_keys().collect();
-            return Err(LocalError::Circle(names.join(", ")));
-        }
-        sorted.extend(ready.into_iter().filter_map(|id| pending.remove(id)));
-    }
-    Ok(sorted)
+fn ordered<'a>(
+    stacks: &[&'a AssemblyStack],
+    all: &[AssemblyStack],
+) -> Result<Vec<&'a AssemblyStack>, LocalError> {
+    let sorted = Order::of(stacks, all)?.sorted();
+    let find = |id: &String| stacks.iter().find(|stack| stack.hierarchical_id == *id).copied();
+    Ok(sorted.iter().filter_map(find).collect())
 }
 
 /// Puts files where templates look for them. Archives are left out: nothing here opens them.

@@ -24,10 +24,10 @@ pub struct ChangeSetRequest {
     pub kept_parameters: Vec<String>,
     /// Acknowledged capabilities.
     pub capabilities: Vec<String>,
-    /// Tags of the stack; none: they stay as they are.
-    pub tags: Vec<(String, String)>,
-    /// Topics that get its events; none: they stay as they are.
-    pub notification_arns: Vec<String>,
+    /// Tags of the stack; `None`: they stay as they are.
+    pub tags: Option<Vec<(String, String)>>,
+    /// Topics that get its events; `None`: they stay as they are.
+    pub notification_arns: Option<Vec<String>>,
     /// The role that CloudFormation works with; `None`: the one that the stack has.
     pub role_arn: Option<String>,
 }
@@ -47,6 +47,38 @@ pub struct ChangeSetState {
     pub execution_status: String,
     /// What it would do.
     pub changes: Vec<ChangeSetChange>,
+}
+
+/// What the state of a change set means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeSetMeans {
+    /// It is not there (any more).
+    Unknown,
+    /// Something is going on.
+    Wait,
+    /// It can be executed.
+    Ready,
+    /// It was refused; nothing has happened.
+    Refused(String),
+    /// The stack was changed since; nothing has happened.
+    Obsolete,
+    /// It is being executed, or was: the stack tells.
+    Executing,
+}
+
+/// Returns what the state of a change set means; without a state it is not there.
+pub fn change_set_means(state: Option<&ChangeSetState>) -> ChangeSetMeans {
+    let Some(state) = state else { return ChangeSetMeans::Unknown };
+    match (state.status.as_str(), state.execution_status.as_str()) {
+        (_, "EXECUTE_IN_PROGRESS" | "EXECUTE_COMPLETE" | "EXECUTE_FAILED") => {
+            ChangeSetMeans::Executing
+        }
+        ("FAILED", _) => ChangeSetMeans::Refused(state.reason.clone()),
+        (status, _) if status.starts_with("DELETE_") => ChangeSetMeans::Unknown,
+        (_, "OBSOLETE") => ChangeSetMeans::Obsolete,
+        ("CREATE_COMPLETE", "AVAILABLE") => ChangeSetMeans::Ready,
+        _ => ChangeSetMeans::Wait,
+    }
 }
 
 /// What a change set would do to a resource.
@@ -125,7 +157,8 @@ impl Session {
         }
     }
 
-    /// Starts what a change set says. `token` is repeated by the events of the operation.
+    /// Starts what a change set says. `token` is repeated by the events of the operation. With
+    /// `disable_rollback` a failure leaves everything as it then is.
     ///
     /// # Errors
     /// What the service or the network says.
@@ -134,12 +167,15 @@ impl Session {
         stack: &str,
         name: &str,
         token: &str,
+        disable_rollback: bool,
     ) -> Result<(), AwsError> {
+        let disable_rollback = disable_rollback.then_some(true);
         Box::pin(self.cloudformation().call_once("ExecuteChangeSet", Some(stack), |sdk| {
             sdk.execute_change_set()
                 .stack_name(stack)
                 .change_set_name(name)
                 .client_request_token(token)
+                .set_disable_rollback(disable_rollback)
                 .send()
         }))
         .await?;
@@ -212,11 +248,8 @@ fn creation(sdk: &Sdk, request: &ChangeSetRequest) -> CreateChangeSetFluentBuild
     for capability in &request.capabilities {
         call = call.capabilities(Capability::from(capability.as_str()));
     }
-    for (key, value) in &request.tags {
-        call = call.tags(Tag::builder().key(key).value(value).build());
-    }
-    for arn in &request.notification_arns {
-        call = call.notification_arns(arn);
-    }
-    call
+    // An empty list takes away what there is, no list leaves it.
+    let tag = |(key, value): &(String, String)| Tag::builder().key(key).value(value).build();
+    call.set_tags(request.tags.as_ref().map(|tags| tags.iter().map(tag).collect()))
+        .set_notification_arns(request.notification_arns.clone())
 }

@@ -10,11 +10,13 @@ mod refactors;
 mod stacks;
 mod staging;
 
-pub use change_sets::{ChangeSetChange, ChangeSetRequest, ChangeSetState};
+pub use change_sets::{
+    ChangeSetChange, ChangeSetMeans, ChangeSetRequest, ChangeSetState, change_set_means,
+};
 pub use events::{StackEvent, now};
 pub use refactors::{RefactorAction, RefactorRequest, RefactorState};
 pub use stacks::StackState;
-pub use staging::{MOST_INLINE_BYTES, TemplateAt, staged_url};
+pub use staging::{MOST_INLINE_BYTES, PutError, TemplateAt, staged_url};
 
 /// Returns the text of an enumeration of the SDK, or nothing.
 fn text<T: AsRef<str>>(value: Option<&T>) -> String {

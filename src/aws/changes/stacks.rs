@@ -1,5 +1,7 @@
 //! Single stacks, as they are at this moment.
 
+use std::collections::BTreeMap;
+
 use aws_sdk_cloudformation::types::{Stack, TemplateStage};
 
 use super::text;
@@ -19,6 +21,8 @@ pub struct StackState {
     pub reason: String,
     /// The names of the parameters.
     pub parameters: Vec<String>,
+    /// The values of the parameters, as far as they are shown: `****` stands for one that is not.
+    pub parameter_values: BTreeMap<String, String>,
     /// What a change of the stack has to repeat.
     pub options: StackOptions,
     /// Values of outputs, by key.
@@ -85,6 +89,22 @@ impl Session {
         }
     }
 
+    /// Protects a stack from deletion, or no longer.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn protect_stack(&self, stack: &str, protected: bool) -> Result<(), AwsError> {
+        let client = self.cloudformation();
+        Box::pin(client.call("UpdateTerminationProtection", Some(stack), |sdk| {
+            sdk.update_termination_protection()
+                .stack_name(stack)
+                .enable_termination_protection(protected)
+                .send()
+        }))
+        .await?;
+        Ok(())
+    }
+
     /// Starts the deletion of a stack, which has to be named by its ARN: then a request that is
     /// repeated is the same as one, also by its `token`.
     ///
@@ -102,7 +122,10 @@ impl Session {
 fn state(stack: Stack) -> StackState {
     let pairs = stack.tags.unwrap_or_default().into_iter();
     let capabilities = stack.capabilities.unwrap_or_default();
-    let parameters = stack.parameters.unwrap_or_default().into_iter();
+    let parameters = stack.parameters.unwrap_or_default();
+    let values = parameters.iter().filter_map(|parameter| {
+        Some((parameter.parameter_key.clone()?, parameter.parameter_value.clone()?))
+    });
     let outputs = stack.outputs.unwrap_or_default().into_iter();
     let notified = stack.notification_arns.unwrap_or_default();
     StackState {
@@ -110,7 +133,11 @@ fn state(stack: Stack) -> StackState {
         name: stack.stack_name.unwrap_or_default(),
         id: stack.stack_id.unwrap_or_default(),
         reason: stack.stack_status_reason.unwrap_or_default(),
-        parameters: parameters.filter_map(|parameter| parameter.parameter_key).collect(),
+        parameter_values: values.collect(),
+        parameters: parameters
+            .into_iter()
+            .filter_map(|parameter| parameter.parameter_key)
+            .collect(),
         options: StackOptions {
             capabilities: capabilities.iter().map(|each| each.as_str().into()).collect(),
             tags: pairs

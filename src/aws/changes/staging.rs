@@ -1,5 +1,9 @@
 //! The staging bucket, for templates that are too long for a request.
 
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::primitives::ByteStream;
 
 use crate::aws::{AwsError, Session};
@@ -8,6 +12,9 @@ use crate::model::Environment;
 /// The longest template that a request takes, in bytes (CloudFormation quotas).
 pub const MOST_INLINE_BYTES: usize = 51_200;
 
+/// How long an attempt to upload a file may take: assets are up to 5 GB (S3, `PutObject`).
+const LONGEST_UPLOAD: Duration = Duration::from_hours(1);
+
 /// Where CloudFormation finds a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplateAt {
@@ -15,6 +22,22 @@ pub enum TemplateAt {
     Body(String),
     /// In a bucket.
     Url(String),
+}
+
+/// Why a file is not in its bucket.
+#[derive(Debug, thiserror::Error)]
+pub enum PutError {
+    /// The file cannot be read.
+    #[error("`{}`: {error}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The service or the network refuses.
+    #[error(transparent)]
+    Aws(#[from] AwsError),
 }
 
 impl Session {
@@ -26,6 +49,56 @@ impl Session {
         let owner = self.environment().account.as_str();
         Box::pin(self.s3().call("HeadBucket", None, |sdk| {
             sdk.head_bucket().bucket(bucket).expected_bucket_owner(owner).send()
+        }))
+        .await?;
+        Ok(())
+    }
+
+    /// Whether there is an object in a bucket of the account of this session.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn has_object(&self, bucket: &str, key: &str) -> Result<bool, AwsError> {
+        let owner = self.environment().account.as_str();
+        let answer = Box::pin(self.s3().call("HeadObject", None, |sdk| {
+            sdk.head_object().bucket(bucket).key(key).expected_bucket_owner(owner).send()
+        }))
+        .await;
+        match answer {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.code(), Some("NotFound" | "NoSuchKey")) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts a file into a bucket of the account of this session.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or what the service or the network says.
+    pub async fn put_file(
+        &self,
+        bucket: &str,
+        key: &str,
+        content_type: &str,
+        file: &Path,
+    ) -> Result<(), PutError> {
+        let owner = self.environment().account.as_str();
+        let body = ByteStream::from_path(file).await.map_err(|error| PutError::File {
+            path: file.to_owned(),
+            error: std::io::Error::other(error),
+        })?;
+        let patience = TimeoutConfig::builder().operation_attempt_timeout(LONGEST_UPLOAD).build();
+        let patient = aws_sdk_s3::config::Builder::default().timeout_config(patience);
+        Box::pin(self.s3().call("PutObject", None, |sdk| {
+            sdk.put_object()
+                .bucket(bucket)
+                .key(key)
+                .expected_bucket_owner(owner)
+                .content_type(content_type)
+                .body(body)
+                .customize()
+                .config_override(patient)
+                .send()
         }))
         .await?;
         Ok(())

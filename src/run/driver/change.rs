@@ -6,13 +6,13 @@ use super::refactor::had_no_effect;
 use super::settle::{Standing, Trace, named};
 use super::watch::Watch;
 use super::{Driver, LOOKS, Patience};
-use crate::aws::{Cause, ChangeSetRequest};
+use crate::aws::{Cause, ChangeSetMeans, ChangeSetRequest, change_set_means};
 use crate::event::Remote;
 use crate::model::{StackStatus, StatusKind};
 use crate::plan::Change;
 use crate::run::error::Problem;
 use crate::run::journal::{Before, Call};
-use crate::run::rules::{ChangeSetMeans, change_set_means, unexpected};
+use crate::run::rules::unexpected;
 use crate::run::state::{Open, Sending};
 use crate::template;
 
@@ -101,8 +101,8 @@ impl Driver<'_> {
             parameters: change.parameters.clone(),
             kept_parameters: Vec::new(),
             capabilities: change.capabilities.clone(),
-            tags: Vec::new(),
-            notification_arns: Vec::new(),
+            tags: None,
+            notification_arns: None,
             role_arn: None,
         };
         if let Some(id) = &before.id {
@@ -115,8 +115,9 @@ impl Driver<'_> {
             request.kept_parameters =
                 known.into_iter().filter(|name| declared(name) && !given(name)).collect();
         } else if let Some(new) = self.state.begin.new_stacks.get(&change.stack).cloned() {
-            request.tags = new.tags.into_iter().collect();
-            request.notification_arns = new.notification_arns;
+            request.tags =
+                Some(new.tags.into_iter().collect::<Vec<_>>()).filter(|tags| !tags.is_empty());
+            request.notification_arns = Some(new.notification_arns).filter(|arns| !arns.is_empty());
             request.role_arn = new.role_arn;
         }
         self.safe_point()?;
@@ -163,7 +164,7 @@ impl Driver<'_> {
             }
         }
         self.log_sending(step, Call::Execute, events)?;
-        let executed = self.session.execute_change_set(stack, name, name);
+        let executed = self.session.execute_change_set(stack, name, name, false);
         match self.call("ExecuteChangeSet", executed).await? {
             Ok(()) => self.log_sent(step, Call::Execute, None),
             Err(error) if had_no_effect(&error) => {

@@ -1,0 +1,182 @@
+//! What is sent for a stack, and whether anything is. Pure.
+
+use std::collections::BTreeSet;
+
+use super::error::StackError;
+use crate::assembly::AssemblyStack;
+use crate::aws::{MOST_INLINE_BYTES, StackState, TemplateAt, fill_in, staged_url};
+use crate::model::{Environment, Object, StatusKind, Text, Value};
+
+/// Everything that a template can need (`CreateChangeSet`, `Capabilities`).
+pub(super) const CAPABILITIES: [&str; 3] =
+    ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"];
+
+/// What a stack that is there means for its deployment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Footing {
+    /// There is none: it is created.
+    New,
+    /// There is what is left of a creation that failed: it is deleted, then created.
+    Leftover,
+    /// It is updated.
+    Existing,
+    /// Nothing can be built on it; the text says what to do.
+    Unusable(&'static str),
+}
+
+/// Says what the status of a settled stack means for its deployment ("Stack status codes").
+pub(super) fn footing(existing: Option<&StackState>, rollback: bool) -> Footing {
+    let Some(existing) = existing else { return Footing::New };
+    match existing.status.0.as_str() {
+        "DELETE_COMPLETE" | "REVIEW_IN_PROGRESS" => Footing::New,
+        "ROLLBACK_COMPLETE" => Footing::Leftover,
+        "CREATE_FAILED" | "UPDATE_FAILED" if !rollback => Footing::Existing,
+        "CREATE_FAILED" => Footing::Unusable(
+            "its creation failed and was not rolled back. Deploy with `--no-rollback` to go on \
+             from there, or delete it",
+        ),
+        "UPDATE_FAILED" => Footing::Unusable(
+            "its update failed and was not rolled back. Deploy with `--no-rollback` to go on from \
+             there, or roll it back (`aws cloudformation rollback-stack`)",
+        ),
+        "UPDATE_ROLLBACK_FAILED" => Footing::Unusable(
+            "its rollback failed. End it with `aws cloudformation continue-update-rollback`",
+        ),
+        "ROLLBACK_FAILED" | "DELETE_FAILED" => Footing::Unusable(
+            "a resource of it cannot be deleted. Find it in the events of the stack, and delete \
+             the stack again",
+        ),
+        _ if existing.status.kind() == StatusKind::Stable => Footing::Existing,
+        _ => Footing::Unusable("see its events, and repair it"),
+    }
+}
+
+/// The parameters of a change set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Parameters {
+    /// Parameters with their values.
+    pub given: Vec<(String, String)>,
+    /// Parameters that keep the values that they have.
+    pub kept: Vec<String>,
+    /// Whether a value is looked up by CloudFormation with each change (SSM parameter types).
+    pub are_looked_up: bool,
+}
+
+/// Says which value each parameter of the template gets: that of the assembly, or the one that it
+/// has, or its default.
+pub(super) fn parameters(stack: &AssemblyStack, existing: Option<&StackState>) -> Parameters {
+    let mut found = Parameters::default();
+    let declared = stack.stack.template.section("Parameters");
+    for (name, declaration) in declared.into_iter().flat_map(Object::iter) {
+        let kind = declaration.as_object().and_then(|it| it.get("Type")).and_then(Value::as_str);
+        found.are_looked_up |= kind.is_some_and(|kind| kind.starts_with("AWS::SSM::Parameter::"));
+        let has = |state: &StackState| state.parameters.iter().any(|known| known == name.as_str());
+        if let Some(value) = stack.properties.parameters.get(name.as_str()) {
+            found.given.push((name.to_string(), value.clone()));
+        } else if existing.is_some_and(has) {
+            found.kept.push(name.to_string());
+        }
+    }
+    found
+}
+
+/// Where CloudFormation finds the template: where the assembly has it uploaded, or in the request.
+///
+/// # Errors
+/// When it is too long for a request and has no other place.
+pub(super) fn template(
+    stack: &AssemblyStack,
+    environment: &Environment,
+    body: String,
+) -> Result<TemplateAt, StackError> {
+    let name = || stack.stack.name.to_string();
+    if let Some(url) = &stack.properties.template_asset_url {
+        let filled = fill_in(url, environment);
+        let place = filled.strip_prefix("s3://").and_then(|place| place.split_once('/'));
+        return match place {
+            Some((bucket, key)) => Ok(TemplateAt::Url(staged_url(environment, bucket, key))),
+            None if filled.starts_with("https://") => Ok(TemplateAt::Url(filled)),
+            None => Err(StackError::TemplateUrl { stack: name(), url: filled }),
+        };
+    }
+    if body.len() > MOST_INLINE_BYTES {
+        return Err(StackError::TooLong { stack: name(), bytes: body.len() });
+    }
+    Ok(TemplateAt::Body(body))
+}
+
+/// Whether a change set would find nothing to do, as far as can be told without one. Protection
+/// from deletion is not looked at: no change set changes it.
+pub(super) fn is_unchanged(
+    stack: &AssemblyStack,
+    existing: &StackState,
+    parameters: &Parameters,
+    deployed: &str,
+    body: &str,
+) -> bool {
+    let has = |(key, value): &(String, String)| existing.parameter_values.get(key) == Some(value);
+    let tags = existing.options.tags.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let wanted = stack.tags.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    existing.status.kind() == StatusKind::Stable
+        && !parameters.are_looked_up
+        && parameters.given.iter().all(has)
+        && tags.eq(wanted)
+        && is_notified(stack, existing)
+        && folded(deployed).eq(folded(body))
+}
+
+/// Whether the events of a stack go where the assembly wants them; anywhere if it says nothing.
+pub(super) fn is_notified(stack: &AssemblyStack, existing: &StackState) -> bool {
+    let topics: BTreeSet<&str> =
+        existing.options.notification_arns.iter().map(Text::as_str).collect();
+    let wanted = stack.properties.notification_arns.as_ref();
+    wanted.is_none_or(|arns| arns.iter().map(String::as_str).collect::<BTreeSet<_>>() == topics)
+}
+
+/// CloudFormation gives a template back with a question mark for every character outside ASCII.
+fn folded(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|c| if c.is_ascii() { c } else { '?' })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{StackOptions, StackStatus};
+
+    fn state(status: &str) -> StackState {
+        StackState {
+            name: "Web".to_owned(),
+            id: "arn".to_owned(),
+            status: StackStatus(status.into()),
+            reason: String::new(),
+            parameters: Vec::new(),
+            parameter_values: std::collections::BTreeMap::new(),
+            options: StackOptions::default(),
+            outputs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_failed_creation_is_deleted_and_a_failed_rollback_is_left_alone() {
+        let footing = |status| footing(Some(&state(status)), true);
+        assert_eq!(footing("ROLLBACK_COMPLETE"), Footing::Leftover);
+        assert_eq!(footing("REVIEW_IN_PROGRESS"), Footing::New);
+        assert_eq!(footing("UPDATE_ROLLBACK_COMPLETE"), Footing::Existing);
+        for status in ["UPDATE_ROLLBACK_FAILED", "ROLLBACK_FAILED", "DELETE_FAILED", "NEW_ONE"] {
+            assert!(matches!(footing(status), Footing::Unusable(_)), "{status}");
+        }
+    }
+
+    #[test]
+    fn a_failure_that_was_not_rolled_back_is_gone_on_from_only_without_rollback() {
+        let failed = state("UPDATE_FAILED");
+        assert_eq!(footing(Some(&failed), false), Footing::Existing);
+        assert!(matches!(footing(Some(&failed), true), Footing::Unusable(_)));
+    }
+
+    #[test]
+    fn a_template_that_comes_back_with_question_marks_is_the_same() {
+        assert!(folded("a ?").eq(folded("a é")));
+        assert!(!folded("a ??").eq(folded("a é")));
+    }
+}
