@@ -189,7 +189,7 @@ fn a_type_that_the_service_refuses_in_the_preview_stays_and_the_others_move() {
     let said = program::text(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("CloudFormation does not move AWS::SQS::Queue"), "{said}");
-    assert!(said.contains("planning again without it"), "{said}");
+    assert!(said.contains("planning again without the type"), "{said}");
     let now = place.resources();
     assert_eq!(
         now["us-east-1 Shop.PurchasesTable090EA98E"],

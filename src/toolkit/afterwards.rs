@@ -30,14 +30,6 @@ pub enum NoRun {
     Several(Vec<String>),
 }
 
-/// Returns all runs of a project, oldest first.
-///
-/// # Errors
-/// When the directory of journals cannot be read.
-pub fn all_runs(place: &Place) -> Result<Vec<RunInfo>, Error> {
-    Ok(runs(&journals(&place.project))?)
-}
-
 /// Returns the journal of the run that was interrupted or has failed in the middle.
 ///
 /// # Errors
@@ -121,6 +113,11 @@ pub async fn revert(
                 text: format!("{error} Planning the way back from the templates as they are now"),
             });
             let plan = Box::pin(known.way_back(journal, host)).await?;
+            for finding in &plan.findings {
+                host.tell(&Event::Note {
+                    text: format!("{}: {} {}", finding.stack, finding.message, finding.remedy),
+                });
+            }
             let undone = Box::pin(runner.revert_by(&plan, journal)).await;
             undone.map_err(|error| known.stopped(error))
         }

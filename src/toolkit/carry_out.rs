@@ -17,8 +17,6 @@ use crate::settings::{Account, Place, Settings};
 
 /// The directory of journals, in that of our records.
 const RUNS: &str = "runs";
-/// How often the plan is made again without what the service refuses.
-const REPLANS: usize = 20;
 /// The pause between two looks at the embedded CloudFormation.
 const LOCAL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -58,17 +56,19 @@ pub async fn carry_out(
     let mut refusals = Refusals::new();
     let mut work =
         Work { place, host, cancel, directory: journals(&place.project), carried: Vec::new() };
-    for _ in 0..REPLANS {
-        let Some(refused) = work.attempt(&prepared).await? else { break };
+    // Ends, since every turn leaves out a type that the turns before it did not.
+    loop {
+        let Some(refused) = work.attempt(&prepared).await? else { return Ok(work.carried) };
         let (Some(settings), Some((name, words))) = (settings, refused_type(&refused.error)) else {
             return Err(refused.into());
         };
         host.tell(&Event::Note {
             text: format!(
-                "{}: CloudFormation does not move {name} ({}). The attempt changed nothing; \
-                 planning again without it",
+                "{}: CloudFormation does not move {name} ({}). The preview of step {} changed \
+                 nothing; planning again without the type",
                 refused.environment,
-                words.trim_end_matches('.')
+                words.trim_end_matches('.'),
+                refused.error.done + 1
             ),
         });
         let known = refusals.entry(refused.environment.clone()).or_default();
@@ -82,7 +82,6 @@ pub async fn carry_out(
             host.tell(&Event::Note { text: staying });
         }
     }
-    Ok(work.carried)
 }
 
 /// The moves of all plans: environment, old and new place.

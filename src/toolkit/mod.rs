@@ -20,7 +20,7 @@ mod selection;
 mod sources;
 mod types;
 
-pub use afterwards::{NoRun, all_runs, interrupted, latest, resume, revert};
+pub use afterwards::{NoRun, interrupted, latest, resume, revert};
 pub use carry_out::{Cancel, Carried, carry_out, interrupted_run};
 pub use decisions::DecisionError;
 pub use detect::Outcome;
