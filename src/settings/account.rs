@@ -26,6 +26,8 @@ pub struct Account {
     pub role_arn: Option<Setting<String>>,
     /// The directory of the embedded CloudFormation that takes the place of AWS.
     pub local: Option<Setting<PathBuf>>,
+    /// Whether that directory is made if it is not there.
+    pub creates_local: bool,
     /// Deployed stacks that the app does not have any more, or calls otherwise.
     pub additional_stacks: Vec<String>,
     /// How many requests run at once.
@@ -89,6 +91,7 @@ impl Account {
                 }
                 found => found,
             },
+            creates_local: false,
             additional_stacks: typed.additional_stacks.clone(),
             concurrency,
             poll_interval: typed.poll_interval,

@@ -7,6 +7,7 @@
 mod account;
 mod context;
 mod decisions;
+mod deploying;
 mod overrides;
 mod project;
 
@@ -21,6 +22,7 @@ pub use account::{
     local as local_directory,
 };
 pub use decisions::{DecisionError, Named, Pair, Scope, Skip};
+pub use deploying::{Approval, Deploying, Method, Parameter, TypedDeploying};
 pub use overrides::{OverrideError, read as mapping_file};
 
 use project::Project;
@@ -214,6 +216,12 @@ pub enum SettingsError {
     /// `--concurrency 0`.
     #[error("`--concurrency 0`: at least one request has to run at a time")]
     NoConcurrency,
+    /// `--parameters` of another form.
+    #[error("`--parameters {0}` is not of the form `Key=Value` or `Stack:Key=Value`")]
+    ParameterForm(String),
+    /// `--tags` of another form.
+    #[error("`--tags {0}` is not of the form `Key=Value`")]
+    TagForm(String),
     /// `--context` without a `=`.
     #[error("`--context {0}` is not of the form `key=value`")]
     ContextForm(String),
@@ -253,6 +261,8 @@ impl SettingsError {
             Self::LocalIsFile(_)
             | Self::NoApp
             | Self::NoConcurrency
+            | Self::ParameterForm(_)
+            | Self::TagForm(_)
             | Self::ContextForm(_)
             | Self::ContextReserved(_) => true,
             Self::Decision(error) => error.is_usage(),

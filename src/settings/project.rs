@@ -1,13 +1,14 @@
 //! `cdk.json` and `~/.cdk.json`: the keys that we know, with where they were found. All other
 //! keys belong to somebody else and are left alone.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{Context, Origin, Refactoring, Setting, SettingsError, Surroundings};
+use super::{Approval, Context, Origin, Refactoring, Setting, SettingsError, Surroundings};
 
 /// The configuration file of a project.
 pub(super) const PROJECT_FILE: &str = "cdk.json";
@@ -28,6 +29,13 @@ pub(super) struct Project {
     pub(super) context: Context,
     pub(super) refactoring: Option<Setting<Refactoring>>,
     pub(super) ignore_ambiguous_refactoring: Option<Setting<bool>>,
+    pub(super) require_approval: Option<Setting<Approval>>,
+    pub(super) rollback: Option<bool>,
+    pub(super) keep_names: Option<bool>,
+    pub(super) concurrency: Option<usize>,
+    pub(super) outputs_file: Option<PathBuf>,
+    pub(super) notification_arns: Option<Vec<String>>,
+    pub(super) tags: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -42,6 +50,29 @@ struct Wire {
     context: Option<Context>,
     refactoring: Option<WireRefactoring>,
     ignore_ambiguous_refactoring: Option<bool>,
+    require_approval: Option<WireApproval>,
+    rollback: Option<bool>,
+    keep_names: Option<bool>,
+    concurrency: Option<usize>,
+    outputs_file: Option<PathBuf>,
+    notification_arns: Option<Vec<String>>,
+    #[serde(default)]
+    tags: Vec<WireTag>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum WireApproval {
+    Never,
+    Broadening,
+    AnyChange,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct WireTag {
+    key: String,
+    value: String,
 }
 
 #[derive(Deserialize)]
@@ -91,6 +122,20 @@ impl Project {
             ignore_ambiguous_refactoring: wire
                 .ignore_ambiguous_refactoring
                 .map(|flag| Setting::new(flag, origin.clone())),
+            require_approval: wire.require_approval.map(|approval| {
+                let approval = match approval {
+                    WireApproval::Never => Approval::Never,
+                    WireApproval::Broadening => Approval::Broadening,
+                    WireApproval::AnyChange => Approval::AnyChange,
+                };
+                Setting::new(approval, origin.clone())
+            }),
+            rollback: wire.rollback,
+            keep_names: wire.keep_names,
+            concurrency: wire.concurrency,
+            outputs_file: wire.outputs_file,
+            notification_arns: wire.notification_arns,
+            tags: wire.tags.into_iter().map(|tag| (tag.key, tag.value)).collect(),
         })
     }
 }

@@ -29,10 +29,15 @@ pub(super) struct Connection {
 /// Finds the way to the accounts of the app: AWS, or the embedded CloudFormation.
 ///
 /// # Errors
-/// When nothing was seeded in the directory of the embedded CloudFormation, or it cannot listen.
+/// When nothing was seeded in the directory of the embedded CloudFormation, unless it may be made;
+/// or when it cannot listen.
 pub(super) async fn connect(account: &Account) -> Result<Connection, Error> {
     let running = match &account.local {
-        Some(directory) => Some(local::serve(local::open_existing(&directory.value)?, 0)?),
+        Some(directory) => {
+            let directory = &directory.value;
+            let open = if account.creates_local { local::open } else { local::open_existing };
+            Some(local::serve(open(directory)?, 0)?)
+        }
         None => None,
     };
     let endpoint = running.as_ref().map(|running| Endpoint {

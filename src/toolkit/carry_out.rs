@@ -34,6 +34,14 @@ pub struct Carried {
     pub done: Done,
 }
 
+/// How far it was carried out.
+pub(super) struct Progress {
+    /// The runs that have ended well.
+    pub(super) carried: Vec<Carried>,
+    /// What was carried out in the end, or why it has stopped.
+    pub(super) result: Result<Prepared, Error>,
+}
+
 /// Carries out what was prepared, one environment after the other. When CloudFormation refuses a
 /// type in a preview, which changes nothing, the plan is made again without it, from the settings
 /// if there are any.
@@ -44,44 +52,42 @@ pub struct Carried {
 pub async fn carry_out(
     place: &Place,
     settings: Option<&Settings>,
-    mut prepared: Prepared,
+    prepared: Prepared,
     host: &dyn Host,
     cancel: &Cancel,
 ) -> Result<Vec<Carried>, Error> {
-    if let Some(journal) = interrupted_run(place)? {
-        return Err(Error::Interrupted { journal });
-    }
-    let records = records(&place.project);
-    files::keep_out_of_git(&records).map_err(|error| JournalError::Io { path: records, error })?;
-    let mut refusals = Refusals::new();
-    let mut work =
-        Work { place, host, cancel, directory: journals(&place.project), carried: Vec::new() };
-    // Ends, since every turn leaves out a type that the turns before it did not.
-    loop {
-        let Some(refused) = work.attempt(&prepared).await? else { return Ok(work.carried) };
-        let (Some(settings), Some((name, words))) = (settings, refused_type(&refused.error)) else {
-            return Err(refused.into());
-        };
-        host.tell(&Event::Note {
-            text: format!(
-                "{}: CloudFormation does not move {name} ({}). The preview of step {} changed \
-                 nothing; planning again without the type",
-                refused.environment,
-                words.trim_end_matches('.'),
-                refused.error.done + 1
-            ),
-        });
-        let known = refusals.entry(refused.environment.clone()).or_default();
-        if known.insert(Refused::Type(name.as_str().into()), words).is_some() {
-            return Err(refused.into());
-        }
-        let confirmed = prepared;
-        prepared = Box::pin(prepare_without(settings, &refusals, host)).await?;
-        check_confirmed(&confirmed, &prepared)?;
-        for staying in newly_staying(&confirmed, &prepared) {
-            host.tell(&Event::Note { text: staying });
-        }
-    }
+    let again = async |refusals: &Refusals| match settings {
+        Some(settings) => Ok(Some(Box::pin(prepare_without(settings, refusals, host)).await?)),
+        None => Ok(None),
+    };
+    let Progress { carried, result } =
+        Box::pin(carry_out_with(place, prepared, again, host, cancel)).await;
+    result.map(|_| carried)
+}
+
+/// Carries out what was prepared as [`carry_out`] does; `again` prepares it without what the
+/// service refuses, or not at all.
+pub(super) async fn carry_out_with(
+    place: &Place,
+    prepared: Prepared,
+    again: impl AsyncFn(&Refusals) -> Result<Option<Prepared>, Error>,
+    host: &dyn Host,
+    cancel: &Cancel,
+) -> Progress {
+    let directory = journals(&place.project);
+    let mut work = Work { place, host, cancel, directory, carried: Vec::new() };
+    let result = work.all(prepared, again).await;
+    Progress { carried: work.carried, result }
+}
+
+fn planning_again(refused: &Failed, name: &str, words: &str) -> String {
+    format!(
+        "{}: CloudFormation does not move {name} ({}). The preview of step {} changed nothing; \
+         planning again without the type",
+        refused.environment,
+        words.trim_end_matches('.'),
+        refused.error.done + 1
+    )
 }
 
 /// The moves of all plans: environment, old and new place.
@@ -152,6 +158,38 @@ impl From<Failed> for Error {
 }
 
 impl Work<'_> {
+    async fn all(
+        &mut self,
+        mut prepared: Prepared,
+        again: impl AsyncFn(&Refusals) -> Result<Option<Prepared>, Error>,
+    ) -> Result<Prepared, Error> {
+        if let Some(journal) = interrupted_run(self.place)? {
+            return Err(Error::Interrupted { journal });
+        }
+        let path = records(&self.place.project);
+        files::keep_out_of_git(&path).map_err(|error| JournalError::Io { path, error })?;
+        let mut refusals = Refusals::new();
+        // Ends, since every turn leaves out a type that the turns before it did not.
+        loop {
+            let Some(refused) = self.attempt(&prepared).await? else { return Ok(prepared) };
+            let Some((name, words)) = refused_type(&refused.error) else {
+                return Err(refused.into());
+            };
+            let known = refusals.entry(refused.environment.clone()).or_default();
+            if known.insert(Refused::Type(name.as_str().into()), words.clone()).is_some() {
+                return Err(refused.into());
+            }
+            let note = planning_again(&refused, &name, &words);
+            let Some(next) = again(&refusals).await? else { return Err(refused.into()) };
+            self.host.tell(&Event::Note { text: note });
+            let confirmed = std::mem::replace(&mut prepared, next);
+            check_confirmed(&confirmed, &prepared)?;
+            for staying in newly_staying(&confirmed, &prepared) {
+                self.host.tell(&Event::Note { text: staying });
+            }
+        }
+    }
+
     /// Carries out the plans of environments that are not done yet. Returns the first that
     /// CloudFormation refuses for a type in it.
     async fn attempt(&mut self, prepared: &Prepared) -> Result<Option<Failed>, Error> {

@@ -72,35 +72,52 @@ pub(super) struct Sides {
 pub(super) async fn detect(settings: &Settings, host: &dyn Host) -> Result<Detection, Error> {
     let sources = sources::load(settings, host).await?;
     let selection = Selection::new(&settings.stacks, &sources)?;
-    let mut warnings = warnings(&sources);
-    let (environments, connection) = group(sources);
-    let decisions = distribute(settings, &environments).map_err(Box::new)?;
-    if settings.against.is_some() {
-        warnings.extend(one_sided(&environments));
-    }
-    let mut outcome = Outcome { warnings, ..Outcome::default() };
-    for mut comparison in compare_all(&environments, &decisions)? {
-        let Some(others) = selection.apply(&mut comparison) else { continue };
-        if !others.is_empty() {
-            let others: Vec<_> = others.into_iter().collect();
-            let environment = &comparison.environment;
-            outcome.notes.push(format!(
-                "{environment}: the selected stacks share resources with others: {}",
-                others.join(", ")
-            ));
-        }
-        let problems = comparison.problems.iter().map(|problem| problem.message.clone());
-        outcome.warnings.extend(problems);
-        outcome.environments.push(comparison);
-    }
-    let mut detection = Detection { outcome, environments, connection };
+    let mut detection = Detection::of(settings, sources)?;
+    detection.narrow(&selection);
     detection.find_obstacles(settings).await?;
     Ok(detection)
 }
 
 impl Detection {
+    /// Compares the two sides of every environment.
+    ///
+    /// # Errors
+    /// When a decision fits nothing, or a template cannot be compared.
+    pub(super) fn of(settings: &Settings, sources: Sources) -> Result<Self, Error> {
+        let mut warnings = warnings(&sources);
+        let (environments, connection) = group(sources);
+        let decisions = distribute(settings, &environments).map_err(Box::new)?;
+        if settings.against.is_some() {
+            warnings.extend(one_sided(&environments));
+        }
+        let mut outcome = Outcome { warnings, ..Outcome::default() };
+        outcome.environments = compare_all(&environments, &decisions)?;
+        Ok(Self { outcome, environments, connection })
+    }
+
+    /// Keeps what touches a selected stack.
+    pub(super) fn narrow(&mut self, selection: &Selection) {
+        for mut comparison in std::mem::take(&mut self.outcome.environments) {
+            let Some(others) = selection.apply(&mut comparison) else { continue };
+            if !others.is_empty() {
+                let others: Vec<_> = others.into_iter().collect();
+                let environment = &comparison.environment;
+                self.outcome.notes.push(format!(
+                    "{environment}: the selected stacks share resources with others: {}",
+                    others.join(", ")
+                ));
+            }
+            let problems = comparison.problems.iter().map(|problem| problem.message.clone());
+            self.outcome.warnings.extend(problems);
+            self.outcome.environments.push(comparison);
+        }
+    }
+
     /// Finds what stands in the way of moving, where something is to be moved.
-    async fn find_obstacles(&mut self, settings: &Settings) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// When AWS refuses.
+    pub(super) async fn find_obstacles(&mut self, settings: &Settings) -> Result<(), Error> {
         let Some(connection) = &self.connection else { return Ok(()) };
         for comparison in &self.outcome.environments {
             let touched = touched(comparison);

@@ -122,6 +122,7 @@ pub async fn prepare_file(place: &Place, file: &Path) -> Result<Prepared, Error>
     Ok(Prepared {
         outcome: Outcome::default(),
         plans: plans.collect(),
+        environments: Vec::new(),
         connection: Some(account::connect(&place.account).await?),
     })
 }

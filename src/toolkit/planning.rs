@@ -11,6 +11,7 @@ use super::detect::{Detection, Outcome, Sides, detect};
 use super::types;
 use crate::assembly::StackProperties;
 use crate::aws::{Role, Roles};
+use crate::compare::Comparison;
 use crate::event::Host;
 use crate::model::{Environment, StackName, StackOptions};
 use crate::plan::{self, Choices, Finding, Plan, Refused, Severity};
@@ -31,6 +32,8 @@ pub struct Prepared {
     /// A plan for every environment in which something moves. Without an account there are none.
     pub plans: Vec<Planned>,
     pub(super) connection: Option<Connection>,
+    /// Both sides of every environment.
+    pub(super) environments: Vec<(Environment, Sides)>,
 }
 
 /// The plan of an environment, and who carries it out.
@@ -44,6 +47,39 @@ pub struct Planned {
 }
 
 impl Prepared {
+    /// Plans how to move what was found, without what the service refused in a preview.
+    ///
+    /// # Errors
+    /// When a role of the assembly cannot be assumed as it should.
+    pub(super) async fn of(
+        settings: &Settings,
+        detection: Detection,
+        refused: &Refusals,
+    ) -> Result<Self, Error> {
+        let Detection { mut outcome, environments, connection } = detection;
+        let mut plans = Vec::new();
+        if let Some(connection) = &connection {
+            let moving = environments.iter().filter_map(|(environment, sides)| {
+                let of = |one: &&Comparison| one.environment == *environment;
+                let comparison = outcome.environments.iter().find(of)?;
+                (!comparison.mappings.is_empty()).then_some((comparison, sides))
+            });
+            let all = moving.map(|(comparison, sides)| {
+                let refused = refused.get(&comparison.environment).cloned().unwrap_or_default();
+                planned(settings, connection, comparison, sides, refused)
+            });
+            let mut warnings = Vec::new();
+            for one in join_all(all).await {
+                if let Some((planned, more)) = one? {
+                    warnings.extend(more);
+                    plans.push(planned);
+                }
+            }
+            outcome.warnings.extend(warnings);
+        }
+        Ok(Self { outcome, plans, connection, environments })
+    }
+
     /// Whether there is anything to carry out.
     pub fn has_steps(&self) -> bool {
         self.plans.iter().any(|one| !one.plan.steps.is_empty())
@@ -79,40 +115,31 @@ pub(super) async fn prepare_without(
     refused: &Refusals,
     host: &dyn Host,
 ) -> Result<Prepared, Error> {
-    let Detection { mut outcome, environments, connection } =
-        Box::pin(detect(settings, host)).await?;
-    let Some(connection) = connection else {
-        return Ok(Prepared { outcome, plans: Vec::new(), connection: None });
-    };
-    let planned = environments.iter().filter_map(|(environment, sides)| {
-        let of = |one: &&crate::compare::Comparison| one.environment == *environment;
-        let comparison = outcome.environments.iter().find(of)?;
-        (!comparison.mappings.is_empty()).then_some((comparison, sides))
-    });
-    let planned = planned.map(async |(comparison, sides)| {
-        let Some(deployed) = &sides.account else { return Ok(None) };
-        let (roles, conflict) = writer(settings, comparison, sides)?;
-        let mut choices = choices(settings);
-        choices.refused = refused.get(&comparison.environment).cloned().unwrap_or_default();
-        let open = plan::uncertain_types(comparison, &choices);
-        let records = records(&settings.project);
-        let asked =
-            types::described(&connection.aws, &comparison.environment, &roles, &open, &records);
-        let (described, warnings) = asked.await;
-        choices.described = described;
-        let mut plan = plan::plan(deployed, &sides.local, comparison, &choices);
-        plan.findings.extend(conflict.filter(|_| !plan.steps.is_empty()));
-        let new_stacks = new_stacks(sides);
-        Ok::<_, Error>(Some((Planned { plan, roles, new_stacks }, warnings)))
-    });
-    let mut plans = Vec::new();
-    for one in join_all(planned).await {
-        if let Some((planned, warnings)) = one? {
-            outcome.warnings.extend(warnings);
-            plans.push(planned);
-        }
-    }
-    Ok(Prepared { outcome, plans, connection: Some(connection) })
+    let detection = Box::pin(detect(settings, host)).await?;
+    Box::pin(Prepared::of(settings, detection, refused)).await
+}
+
+/// The plan of an environment, with what may be wrong with it; `None` if it was not read from an
+/// account.
+async fn planned(
+    settings: &Settings,
+    connection: &Connection,
+    comparison: &Comparison,
+    sides: &Sides,
+    refused: BTreeMap<Refused, String>,
+) -> Result<Option<(Planned, Vec<String>)>, Error> {
+    let Some(deployed) = &sides.account else { return Ok(None) };
+    let (roles, conflict) = writer(settings, comparison, sides)?;
+    let mut choices = Choices { refused, ..choices(settings) };
+    let open = plan::uncertain_types(comparison, &choices);
+    let records = records(&settings.project);
+    let asked = types::described(&connection.aws, &comparison.environment, &roles, &open, &records);
+    let (described, warnings) = asked.await;
+    choices.described = described;
+    let mut plan = plan::plan(deployed, &sides.local, comparison, &choices);
+    plan.findings.extend(conflict.filter(|_| !plan.steps.is_empty()));
+    let new_stacks = new_stacks(sides);
+    Ok(Some((Planned { plan, roles, new_stacks }, warnings)))
 }
 
 fn choices(settings: &Settings) -> Choices {
@@ -146,7 +173,7 @@ fn new_stacks(sides: &Sides) -> BTreeMap<String, StackOptions> {
 /// refactor has one caller, so that several are a conflict.
 fn writer(
     settings: &Settings,
-    comparison: &crate::compare::Comparison,
+    comparison: &Comparison,
     sides: &Sides,
 ) -> Result<(Roles, Option<Finding>), Error> {
     let ends = comparison.mappings.iter().flat_map(|one| [&one.source, &one.destination]);

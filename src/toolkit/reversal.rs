@@ -69,7 +69,7 @@ pub async fn prepare_reversal(
         outcome.warnings.extend(warnings);
         plans.push(planned);
     }
-    Ok(Prepared { outcome, plans, connection: Some(connection) })
+    Ok(Prepared { outcome, plans, connection: Some(connection), environments: Vec::new() })
 }
 
 async fn environment_plan(
