@@ -12,6 +12,8 @@ use crate::toolkit::local::LocalError;
 /// The exit code of wrong usage, the same that clap gives.
 pub(super) const USAGE: u8 = 2;
 const FAILED: u8 = 1;
+/// The exit code of what a person has to decide.
+const STOPPED: u8 = 3;
 /// The exit code of a shell for what Ctrl-C has ended.
 pub(super) const INTERRUPTED: u8 = 130;
 
@@ -28,6 +30,10 @@ pub(super) enum Failure {
     PlanRefused,
     /// Nobody is there to answer.
     Unanswered(Unanswered),
+    /// Somebody said not to go on.
+    Stopped(String),
+    /// Something would be lost to which nobody has agreed.
+    Loss,
     /// Nobody reads the answer any more.
     Reader,
     /// The answer cannot be written.
@@ -43,7 +49,11 @@ impl Failure {
             Self::Toolkit(toolkit::Error::Run { source, .. }) if source.is_cancelled() => {
                 INTERRUPTED
             }
-            Self::PlanRefused => FAILED,
+            Self::Toolkit(toolkit::Error::Deployment(error)) if error.is_cancelled() => INTERRUPTED,
+            Self::Toolkit(toolkit::Error::Deployment(error)) if error.is_stopped() => STOPPED,
+            Self::Toolkit(toolkit::Error::WhichStacks { .. }) => USAGE,
+            Self::Loss => STOPPED,
+            Self::PlanRefused | Self::Stopped(_) => FAILED,
             Self::Settings(_) | Self::Toolkit(_) | Self::Output(_) | Self::Runtime(_) => FAILED,
             Self::Reader => 0,
         })
@@ -59,7 +69,12 @@ impl Failure {
             Self::PlanRefused => {
                 Some("nothing was changed; the findings above say what to do".to_owned())
             }
-            Self::Reader | Self::Output(_) | Self::Runtime(_) => None,
+            Self::Loss => Some(
+                "nothing was changed; `--allow-replacement` with a location, a construct path or a \
+                 type allows it"
+                    .to_owned(),
+            ),
+            Self::Reader | Self::Output(_) | Self::Runtime(_) | Self::Stopped(_) => None,
         }
     }
 
@@ -70,9 +85,14 @@ impl Failure {
             Self::Toolkit(error) => Some(error),
             Self::Output(error) | Self::Runtime(error) => Some(error),
             Self::Unanswered(error) => Some(error),
-            Self::Reader | Self::PlanRefused => None,
+            Self::Reader | Self::PlanRefused | Self::Stopped(_) | Self::Loss => None,
         };
         let mut chain = Vec::new();
+        match self {
+            Self::Stopped(text) => chain.push(text.clone()),
+            Self::Loss => chain.push("data or identity would be lost".to_owned()),
+            _ => {}
+        }
         if matches!(self, Self::PlanRefused) {
             chain.push("the plan cannot be carried out".to_owned());
         }

@@ -44,6 +44,11 @@ impl TerminalHost {
         }
     }
 
+    /// Whether somebody can answer.
+    pub(super) fn is_interactive(&self) -> bool {
+        self.interactive
+    }
+
     /// Returns the host that tells a program what happens.
     pub(super) fn for_programs(self) -> Self {
         Self { json: true, live: false, interactive: false, ..self }

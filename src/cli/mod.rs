@@ -4,6 +4,7 @@
 //! stream, and an exit code. Called by `main`. Nothing else prints.
 
 mod completions;
+mod deploy;
 mod failure;
 mod host;
 mod local;
@@ -22,7 +23,7 @@ use clap::{Parser, Subcommand};
 use failure::Failure;
 use terminal::Terminal;
 
-/// Move the resources of an AWS CDK app that merely moved, in place of replacing them
+/// Deploy AWS CDK apps, and move the resources that merely moved in place of replacing them
 #[derive(Debug, Parser)]
 #[command(name = "cdkr", version, propagate_version = true, disable_help_subcommand = true)]
 #[command(after_help = "\
@@ -30,7 +31,7 @@ Exit codes:
   0    done, or nothing to do
   1    failed
   2    wrong usage, or nobody there to answer a question
-  3    some resources cannot be told apart: nothing was changed
+  3    some resources cannot be told apart, or data would be lost: nothing was changed
   4    refactor --dry-run --check: some resources moved
   130  interrupted")]
 struct Arguments {
@@ -40,6 +41,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Deploy(Box<deploy::DeployArgs>),
     Refactor(Box<refactor::RefactorArgs>),
     Resume(runs::ResumeArgs),
     Revert(runs::RevertArgs),
@@ -75,6 +77,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return refused(&error),
     };
     let (result, mut terminal) = match arguments.command {
+        Command::Deploy(arguments) => {
+            let mut terminal = Terminal::new(arguments.no_color());
+            (deploy::run(&arguments, &mut terminal), terminal)
+        }
         Command::Refactor(arguments) => {
             let mut terminal = Terminal::new(arguments.no_color);
             (refactor::run(&arguments, &mut terminal), terminal)

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::Exit;
 use super::failure::Failure;
 use super::host::TerminalHost;
-use super::shared::{AccountArgs, AppArgs};
+use super::shared::{AccountArgs, AppArgs, CallerArgs};
 use super::terminal::Terminal;
 use super::work::{Cancelling, block_on};
 use crate::event::{Host as _, Question};
@@ -48,6 +48,9 @@ pub(super) struct RefactorArgs {
 
     #[command(flatten)]
     account: AccountArgs,
+
+    #[command(flatten)]
+    caller: CallerArgs,
 
     /// Save the plan to a file, and carry out nothing
     #[arg(long, value_name = "FILE", help_heading = "Plan", conflicts_with = "against")]
@@ -328,7 +331,7 @@ impl RefactorArgs {
             ignore_ambiguous_refactoring: self.ignore_ambiguous_refactoring,
             strict: self.strict,
             explain: self.explain,
-            ..self.account.fill(self.app.typed())
+            ..self.caller.fill(self.account.fill(self.app.typed()))
         }
     }
 

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Exit;
 use super::failure::Failure;
-use super::shared::AccountArgs;
+use super::shared::{AccountArgs, CallerArgs};
 use super::terminal::Terminal;
 use super::work::Cancelling;
 use crate::event::{Host as _, Question};
@@ -57,6 +57,8 @@ pub(super) struct RevertArgs {
 struct CommonArgs {
     #[command(flatten)]
     account: AccountArgs,
+    #[command(flatten)]
+    caller: CallerArgs,
     /// Only say what fails
     #[arg(short, long, help_heading = "Output")]
     quiet: bool,
@@ -84,7 +86,7 @@ impl CommonArgs {
     fn place(&self, terminal: &mut Terminal) -> Result<Place, Failure> {
         terminal.quiet = self.quiet;
         terminal.ci = self.ci;
-        let typed = self.account.fill(Typed::default());
+        let typed = self.caller.fill(self.account.fill(Typed::default()));
         Ok(Place::resolve(&typed, &Surroundings::of_process())?)
     }
 }

@@ -56,10 +56,6 @@ pub(super) struct AccountArgs {
     #[arg(long, value_name = "REGION")]
     region: Option<String>,
 
-    /// The role to work with, in place of those that the app names
-    #[arg(short, long, value_name = "ARN")]
-    role_arn: Option<String>,
-
     /// The bootstrap stack
     #[arg(long, value_name = "STACK")]
     toolkit_stack_name: Option<String>,
@@ -67,10 +63,6 @@ pub(super) struct AccountArgs {
     /// Also read this deployed stack, which the app does not have any more or calls otherwise
     #[arg(long = "additional-stack-name", value_name = "STACK")]
     additional_stacks: Vec<String>,
-
-    /// How many requests run at once [default: 20]
-    #[arg(long, value_name = "NUMBER")]
-    concurrency: Option<usize>,
 
     /// Wait for stacks that are being changed
     #[arg(long)]
@@ -96,6 +88,25 @@ impl AppArgs {
     }
 }
 
+/// Who works, and how much at once. `deploy` means something else by these flags.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Account")]
+pub(super) struct CallerArgs {
+    /// The role to work with, in place of those that the app names
+    #[arg(short, long, value_name = "ARN")]
+    role_arn: Option<String>,
+
+    /// How many requests run at once [default: 20]
+    #[arg(long, value_name = "NUMBER")]
+    concurrency: Option<usize>,
+}
+
+impl CallerArgs {
+    pub(super) fn fill(&self, typed: Typed) -> Typed {
+        Typed { role_arn: self.role_arn.clone(), concurrency: self.concurrency, ..typed }
+    }
+}
+
 impl LocalArgs {
     pub(super) fn directory(&self) -> Option<&PathBuf> {
         self.local.as_ref()
@@ -108,10 +119,8 @@ impl AccountArgs {
             local: self.local.clone(),
             profile: self.profile.clone(),
             region: self.region.clone(),
-            role_arn: self.role_arn.clone(),
             toolkit_stack_name: self.toolkit_stack_name.clone(),
             additional_stacks: self.additional_stacks.clone(),
-            concurrency: self.concurrency,
             wait: self.wait,
             poll_interval: self.poll_interval,
             wait_limit: self.wait_limit,

@@ -9,6 +9,7 @@ mod assets;
 mod driver;
 mod error;
 mod order;
+mod preview;
 mod stack;
 mod watch;
 
@@ -23,6 +24,7 @@ pub use archive::{ArchiveError, pack};
 pub use assets::AssetError;
 pub use error::{DeployError, StackError};
 pub use order::{Circle, Order};
+pub use preview::{Danger, PlannedStack};
 
 use crate::assembly::{Assembly, AssemblyStack, FileAsset, ImageAsset};
 use crate::aws::Aws;

@@ -14,6 +14,7 @@ mod json;
 mod local;
 mod markdown;
 mod moves;
+mod outlook;
 mod plan;
 mod table;
 mod text;
@@ -22,8 +23,9 @@ pub use events::{event_json, event_line};
 pub use json::{found_line, json};
 pub use local::{local_stack, local_stacks, local_stacks_json};
 pub use markdown::markdown;
+pub use outlook::{dangers, deployed, deployed_json, kept, outlook, outlook_json};
 pub use plan::{carried, carried_json, finding, planned, plans};
-pub use table::table;
+pub use table::{moved, table};
 pub use text::{count, plain};
 
 #[cfg(test)]

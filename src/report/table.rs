@@ -7,6 +7,15 @@ use crate::compare::Comparison;
 /// Renders comparisons for a terminal. Colours are in the text as escape sequences, to be taken
 /// out where they are not wanted; the text makes sense without them.
 pub fn table(environments: &[Comparison], style: Style) -> String {
+    rendered(environments, style, true)
+}
+
+/// Renders what moved for a terminal, as [`table`] does, without what a deployment does besides.
+pub fn moved(environments: &[Comparison], style: Style) -> String {
+    rendered(environments, style, false)
+}
+
+fn rendered(environments: &[Comparison], style: Style, with_rest: bool) -> String {
     let several = environments.len() > 1;
     let mut blocks: Vec<String> = Vec::new();
     for comparison in environments {
@@ -14,7 +23,7 @@ pub fn table(environments: &[Comparison], style: Style) -> String {
             let environment = comparison.environment.to_string();
             blocks.push(paint::heading(text::plain(&environment)));
         }
-        blocks.extend(environment(comparison, style));
+        blocks.extend(environment(comparison, style, with_rest));
     }
     if blocks.is_empty() {
         blocks.push(NOTHING.to_owned());
@@ -27,7 +36,7 @@ pub fn table(environments: &[Comparison], style: Style) -> String {
 /// What is said when nothing moved.
 const NOTHING: &str = "Nothing to refactor.";
 
-fn environment(comparison: &Comparison, style: Style) -> Vec<String> {
+fn environment(comparison: &Comparison, style: Style, with_rest: bool) -> Vec<String> {
     let mut blocks = Vec::new();
     if comparison.mappings.is_empty() && comparison.ambiguous.is_empty() {
         blocks.push(NOTHING.to_owned());
@@ -35,7 +44,9 @@ fn environment(comparison: &Comparison, style: Style) -> Vec<String> {
     blocks.extend(moves::moves(&comparison.mappings, style));
     blocks.extend(ambiguity::ambiguities(&comparison.ambiguous, style));
     blocks.extend(deployment::similar(&comparison.similar, style));
-    blocks.extend(deployment::rest(comparison, style));
+    if with_rest {
+        blocks.extend(deployment::rest(comparison, style));
+    }
     if style.explain {
         blocks.extend(explain::explanations(comparison, style));
     }

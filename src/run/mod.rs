@@ -12,6 +12,7 @@
 mod driver;
 mod error;
 mod journal;
+mod kept;
 mod options;
 mod past;
 mod reasons;
@@ -22,6 +23,7 @@ mod state;
 
 pub use error::{Problem, RunError};
 pub use journal::{JournalError, Origin, RunInfo, RunState, origin, runs};
+pub use kept::{Kept, note_kept};
 pub use options::{CallHook, Moment, RunOptions};
 pub use past::{Past, past};
 pub use reasons::{Reason, understand};

@@ -155,6 +155,7 @@ impl State {
                 }
             }
             Record::End(end) => self.end = Some(end.clone()),
+            Record::Kept(_) => {}
         }
         Ok(())
     }

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use super::account::{self, Connection};
 use super::carry_out::{Cancel, journals, options};
-use crate::aws::{Depth, ReadRequest, Wanted};
+use crate::aws::{Depth, ReadRequest, Wait, Wanted};
 use crate::event::{Event, Host};
-use crate::model::{Environment, Stack};
-use crate::plan::{self, Plan};
-use crate::run::{Done, Origin, Problem, RunError, RunInfo, RunState, Runner, origin, past, runs};
+use crate::model::{DeployedEnvironment, Environment, Stack};
+use crate::plan::{self, Move, Plan};
+use crate::run::{
+    self, Done, Origin, Problem, RunError, RunInfo, RunState, Runner, origin, past, runs,
+};
 use crate::settings::Place;
 use crate::template;
 
@@ -125,6 +127,70 @@ pub async fn revert(
     }
 }
 
+/// What became of moves that were to be taken back.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Taken {
+    /// How many were taken back.
+    pub(super) back: usize,
+    /// How many stay, because their stacks are not concerned.
+    pub(super) kept: usize,
+    /// Why the others could not be taken back.
+    pub(super) problems: Vec<String>,
+}
+
+/// Takes back the moves of a run into and out of some stacks, by their names; all of them by the
+/// templates from before, if nothing was changed since.
+///
+/// # Errors
+/// When they cannot be taken back, or not all of them.
+pub(super) async fn undo_for(
+    place: &Place,
+    journal: &Path,
+    stacks: &BTreeSet<String>,
+    host: &dyn Host,
+    cancel: &Cancel,
+) -> Result<Taken, Error> {
+    let known = Known::open(place, journal).await?;
+    let past = past(journal).map_err(|problem| known.stopped(RunError::of(problem)))?;
+    let net = past.plan.net_moves();
+    let belongs = |one: &Move| {
+        [&one.source, &one.destination].into_iter().any(|place| stacks.contains(root_of(place)))
+    };
+    let (back, kept): (Vec<Move>, Vec<Move>) = net.into_iter().partition(belongs);
+    if back.is_empty() {
+        return Ok(Taken { kept: kept.len(), ..Taken::default() });
+    }
+    if kept.is_empty() {
+        drop(known);
+        Box::pin(revert(place, journal, host, cancel)).await?;
+        return Ok(Taken { back: back.len(), ..Taken::default() });
+    }
+    let (before, sent) = (self::stacks(&past.before), self::stacks(&past.sent));
+    let deployed = Box::pin(known.read(&past, host)).await?;
+    let remembered = plan::Past { before: &before, sent: &sent };
+    let plan = plan::reverse(&deployed, &back, remembered);
+    let problems: Vec<String> = plan
+        .findings
+        .iter()
+        .map(|finding| format!("{}: {} {}", finding.stack, finding.message, finding.remedy))
+        .collect();
+    if plan.is_refused() {
+        return Ok(Taken { back: 0, kept: kept.len(), problems });
+    }
+    let moved = plan.net_moves().len();
+    let runner = known.runner(place, host, cancel);
+    let done = Box::pin(runner.run(&plan, &journals(&place.project))).await;
+    done.map_err(|error| known.stopped(error))?;
+    let problems = if moved < back.len() { problems } else { Vec::new() };
+    Ok(Taken { back: moved, kept: kept.len(), problems })
+}
+
+/// The outermost stack of a location: `Parent` of `Parent/Nested.LogicalId`.
+fn root_of(place: &str) -> &str {
+    let stack = place.split_once('.').map_or(place, |(stack, _)| stack);
+    stack.split_once('/').map_or(stack, |(root, _)| root)
+}
+
 /// A name without a directory is in this one.
 fn in_a_directory(journal: &Path) -> PathBuf {
     match journal.parent() {
@@ -154,12 +220,19 @@ impl Known {
     /// Plans how to undo a run from the templates as they are now.
     async fn way_back(&self, journal: &Path, host: &dyn Host) -> Result<Plan, Error> {
         let past = past(journal).map_err(|problem| self.stopped(RunError::of(problem)))?;
+        let deployed = Box::pin(self.read(&past, host)).await?;
+        let (before, sent) = (stacks(&past.before), stacks(&past.sent));
+        let remembered = plan::Past { before: &before, sent: &sent };
+        Ok(plan::reverse(&deployed, &past.moves, remembered))
+    }
+
+    /// Reads the stacks that a run has touched as they are now, when nothing goes on in them.
+    async fn read(&self, past: &run::Past, host: &dyn Host) -> Result<DeployedEnvironment, Error> {
         let names: BTreeSet<&str> = past
             .moves
             .iter()
             .flat_map(|one| [&one.source, &one.destination])
-            .filter_map(|place| Some(place.split_once('.')?.0))
-            .map(|stack| stack.split_once('/').map_or(stack, |(root, _)| root))
+            .map(|place| root_of(place))
             .chain(past.sent.keys().map(String::as_str).filter(|name| !name.contains('/')))
             .collect();
         let wanted = names
@@ -170,12 +243,9 @@ impl Known {
             stacks: wanted.collect(),
             additional: Vec::new(),
             depth: Depth::Complete,
-            wait: None,
+            wait: Some(Wait::default()),
         };
-        let read = Box::pin(self.connection.aws.read(&request, host)).await?;
-        let (before, sent) = (stacks(&past.before), stacks(&past.sent));
-        let remembered = plan::Past { before: &before, sent: &sent };
-        Ok(plan::reverse(&read.deployed, &past.moves, remembered))
+        Ok(Box::pin(self.connection.aws.read(&request, host)).await?.deployed)
     }
 
     fn stopped(&self, error: crate::run::RunError) -> Error {

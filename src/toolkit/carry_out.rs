@@ -262,11 +262,7 @@ pub(super) fn journals(project: &Path) -> PathBuf {
 pub(super) fn options(account: &Account, roles: &Roles, cancel: &Cancel) -> RunOptions {
     let default = RunOptions::default();
     RunOptions {
-        interval: match (account.poll_interval, &account.local) {
-            (Some(interval), _) => interval,
-            (None, Some(_)) => LOCAL_INTERVAL,
-            (None, None) => default.interval,
-        },
+        interval: interval(account).unwrap_or(default.interval),
         limit: account.wait_limit.unwrap_or(default.limit),
         toolkit_stack: account.toolkit_stack_name.value.clone(),
         qualifier: qualifier(roles).unwrap_or(default.qualifier),
@@ -274,6 +270,11 @@ pub(super) fn options(account: &Account, roles: &Roles, cancel: &Cancel) -> RunO
         new_stacks: BTreeMap::<String, StackOptions>::new(),
         ..RunOptions::default()
     }
+}
+
+/// The pause between two looks at something that goes on, if it is not the usual one.
+pub(super) fn interval(account: &Account) -> Option<Duration> {
+    account.poll_interval.or(account.local.as_ref().map(|_| LOCAL_INTERVAL))
 }
 
 /// The qualifier of the bootstrap resources, as the role to deploy with shows it:

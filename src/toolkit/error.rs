@@ -92,6 +92,43 @@ pub enum Error {
     /// A file of decisions cannot be read.
     #[error(transparent)]
     Settings(#[from] Box<SettingsError>),
+    /// Nobody said which stacks are meant.
+    #[error("the app has {} stacks: {}", .stacks.len(), .stacks.join(", "))]
+    WhichStacks {
+        /// By hierarchical ID.
+        stacks: Vec<String>,
+    },
+    /// A parameter that was typed is nowhere.
+    #[error(
+        "`--parameters {}{key}=…`: no stack of the app that is meant has such a parameter",
+        .stack.as_ref().map(|stack| format!("{stack}:")).unwrap_or_default()
+    )]
+    UnusedParameter {
+        /// Its name.
+        key: String,
+        /// The stack that was named.
+        stack: Option<String>,
+    },
+    /// An entry of `--allow-replacement` means nothing.
+    #[error(transparent)]
+    Allowed(Box<crate::plan::forecast::AllowedError>),
+    /// What was planned again would lose something.
+    #[error(
+        "{}: planned again without what CloudFormation refuses, `{}` would be lost: {}",
+        .0.environment, .0.place, .0.reason
+    )]
+    NewDanger(Box<crate::deploy::Danger>),
+    /// Outputs cannot be written.
+    #[error("cannot write the outputs to `{}`: {error}", .file.display())]
+    Outputs {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// A deployment has failed, or must not go on.
+    #[error(transparent)]
+    Deployment(#[from] Box<super::DeploymentFailed>),
     /// A stack that somebody named is nowhere.
     #[error("`--additional-stack-name {0}`: there is no such stack in any environment of the app")]
     NoAdditionalStack(String),
@@ -130,6 +167,11 @@ impl Error {
             Self::Interrupted { .. } => {
                 "`cdkr resume` continues it, `cdkr revert` undoes what is done"
             }
+            Self::WhichStacks { .. } => {
+                "name those that are meant, patterns are possible: `cdkr deploy 'Web*'`; or all of \
+                 them: `cdkr deploy --all`"
+            }
+            Self::Deployment(error) => return error.hint(),
             Self::NoRun(error) if matches!(**error, NoRun::Several(_)) => {
                 "name the one that is meant"
             }

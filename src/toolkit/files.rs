@@ -26,6 +26,17 @@ pub(super) fn keep_out_of_git(records: &Path) -> io::Result<()> {
     make_private(records)
 }
 
+/// Writes a file as a whole or not at all, with the usual permissions: it is for others to read.
+pub(super) fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_private(file, bytes)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o644))?;
+    }
+    Ok(())
+}
+
 /// Writes a file as a whole or not at all, readable by its owner only: it may hold account data.
 /// Its directory is made if it is not there.
 pub(super) fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -8,6 +8,7 @@ mod account;
 mod afterwards;
 mod carry_out;
 mod decisions;
+mod deployment;
 mod detect;
 mod error;
 mod files;
@@ -23,6 +24,10 @@ mod types;
 pub use afterwards::{NoRun, interrupted, latest, resume, revert};
 pub use carry_out::{Cancel, Carried, carry_out, interrupted_run};
 pub use decisions::DecisionError;
+pub use deployment::{
+    Choice, Deployment, DeploymentFailed, Finished, Joined, Outlook, Proof, Undone,
+    carry_out_deployment, prepare_deployment,
+};
 pub use detect::Outcome;
 pub use error::Error;
 pub use plan_file::{PlanFileError, prepare_file, save_plan, write_templates};

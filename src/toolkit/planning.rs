@@ -47,6 +47,16 @@ pub struct Planned {
 }
 
 impl Prepared {
+    /// What says that nothing is to be done.
+    pub(super) fn nothing() -> Self {
+        Self {
+            outcome: Outcome::default(),
+            plans: Vec::new(),
+            connection: None,
+            environments: Vec::new(),
+        }
+    }
+
     /// Plans how to move what was found, without what the service refused in a preview.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ pub use list::{RunInfo, RunState, runs};
 pub(super) use list::{empty_reversals, reversal_of};
 pub(super) use lock::{Lock, LockError};
 pub use origin::{Origin, origin};
+pub use record::Kept;
 pub(super) use record::{
     Before, Begin, Call, Deletion, End, GaveUp, Kind, Line, Named, NewStack, Outcome, Record,
     Sending, Sent, StepDone, StepStarted, Task, VERSION,

@@ -37,6 +37,31 @@ pub(in crate::run) enum Record {
     StepDone(StepDone),
     /// The run has ended, unless it is taken up again by a line that follows.
     End(End),
+    /// After a deployment: what became of the resources that moved.
+    Kept(Vec<Kept>),
+}
+
+/// A resource that moved, before the moves and after the deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Kept {
+    /// Its type.
+    pub resource_type: String,
+    /// The place that it left, `Stack.LogicalId`.
+    pub source: String,
+    /// The place that it has now, `Stack.LogicalId`.
+    pub destination: String,
+    /// Its physical ID before.
+    pub before: Option<String>,
+    /// Its physical ID after; `None` if it is not there any more.
+    pub after: Option<String>,
+}
+
+impl Kept {
+    /// Whether it is still the same.
+    pub fn is_same(&self) -> bool {
+        self.before.is_some() && self.before == self.after
+    }
 }
 
 /// What is to be done.

@@ -1,0 +1,167 @@
+//! `cdkr deploy`
+
+mod arguments;
+mod questions;
+
+use super::Exit;
+use super::failure::Failure;
+use super::host::TerminalHost;
+use super::terminal::Terminal;
+use super::work::{Cancelling, block_on};
+use crate::report;
+use crate::settings::{Deploying, Place, Settings, Surroundings};
+use crate::toolkit::{self, Choice, Deployment, Finished, Outlook};
+use arguments::Form;
+use questions::Answer;
+
+pub(super) use arguments::DeployArgs;
+
+pub(super) fn run(arguments: &DeployArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
+    terminal.quiet = arguments.quiet;
+    terminal.ci = arguments.ci;
+    terminal.together = arguments.ci && arguments.output == Form::Table;
+    let surroundings = Surroundings::of_process();
+    let typed = arguments.typed();
+    let place = Place::resolve(&typed, &surroundings)?;
+    if let Some(journal) = toolkit::interrupted_run(&place)? {
+        return Err(toolkit::Error::Interrupted { journal }.into());
+    }
+    let settings = Settings::resolve(&typed, &surroundings)?;
+    let deploying = Deploying::resolve(&arguments.deploying(), &surroundings)?;
+    let host = terminal.host();
+    let host = if arguments.output == Form::Json { host.for_programs() } else { host };
+    let prepared = block_on(toolkit::prepare_deployment(&settings, &deploying, &host));
+    host.clear();
+    let deployment = prepared?;
+    Flow { arguments, settings: &settings, deploying: &deploying, host: &host, terminal }
+        .go(deployment)
+}
+
+/// The way from what was found to what is deployed.
+struct Flow<'a> {
+    arguments: &'a DeployArgs,
+    settings: &'a Settings,
+    deploying: &'a Deploying,
+    host: &'a TerminalHost,
+    terminal: &'a mut Terminal,
+}
+
+impl Flow<'_> {
+    fn go(mut self, deployment: Deployment) -> Result<Exit, Failure> {
+        self.say_what_was_found(&deployment)?;
+        let ignores = self.settings.ignore_ambiguous_refactoring.value;
+        let outcome = &deployment.prepared.outcome;
+        if outcome.ambiguities() > 0 && !ignores {
+            match questions::ambiguity(self.host)? {
+                Answer::Yes => {}
+                Answer::No => return Err(stopped()),
+                Answer::Nobody => {
+                    self.terminal.note(
+                        "nothing was changed: decide what cannot be told apart with --map, or go \
+                         on with --ignore-ambiguous-refactoring, which replaces it",
+                    );
+                    return Ok(Exit::Ambiguous);
+                }
+            }
+        }
+        let choice = match outcome.moves() {
+            0 => Choice::Move,
+            _ => questions::moves(self.deploying, self.host)?.ok_or_else(stopped)?,
+        };
+        if choice == Choice::Move && deployment.prepared.refusals().next().is_some() {
+            return Err(Failure::PlanRefused);
+        }
+        let mut outlook = deployment.outlook(choice)?;
+        self.say_what_would_happen(&outlook)?;
+        if outlook.refusals().next().is_some() {
+            return Err(Failure::PlanRefused);
+        }
+        if !outlook.dangers.is_empty() {
+            match questions::loss(self.host)? {
+                Answer::Yes => outlook.allow_dangers(),
+                Answer::No => return Err(stopped()),
+                Answer::Nobody => return Err(Failure::Loss),
+            }
+        }
+        self.approve(&outlook)?;
+        let cancel = Cancelling::start();
+        let work =
+            toolkit::carry_out_deployment(deployment, outlook, self.host, cancel.receiver());
+        let finished = cancel.block_on(work);
+        self.host.clear();
+        self.say_what_was_done(&finished?)?;
+        Ok(Exit::Done)
+    }
+
+    fn say_what_was_found(&mut self, deployment: &Deployment) -> Result<(), Failure> {
+        let prepared = &deployment.prepared;
+        for warning in &prepared.outcome.warnings {
+            self.terminal.warning(warning);
+        }
+        for joined in deployment.joined() {
+            self.terminal.note(&format!("{} is deployed as well: {}", joined.stack, joined.reason));
+        }
+        for note in &prepared.outcome.notes {
+            self.terminal.note(note);
+        }
+        let (found, plans) = (&prepared.outcome.environments, prepared.plans());
+        let style = self.arguments.style();
+        if self.arguments.output == Form::Json {
+            self.terminal.answer(&(report::found_line(found, &plans, style) + "\n"))?;
+            return Ok(());
+        }
+        let anything = found.iter().any(|one| {
+            !one.mappings.is_empty() || !one.ambiguous.is_empty() || !one.similar.is_empty()
+        });
+        if anything {
+            self.terminal.answer(&report::moved(found, style))?;
+            self.terminal.answer(&report::plans(&plans))?;
+            self.terminal.answer("\n")?;
+        }
+        Ok(())
+    }
+
+    fn say_what_would_happen(&mut self, outlook: &Outlook) -> Result<(), Failure> {
+        if self.arguments.output == Form::Json {
+            let line = report::outlook_json(&outlook.stacks, &outlook.dangers).to_string();
+            self.terminal.answer(&(line + "\n"))?;
+            return Ok(());
+        }
+        let style = self.arguments.style();
+        let text = report::outlook(&outlook.stacks, &outlook.findings, style);
+        self.terminal.answer(&text)?;
+        if !outlook.dangers.is_empty() {
+            self.terminal.answer(&format!("\n{}", report::dangers(&outlook.dangers)))?;
+        }
+        Ok(())
+    }
+
+    fn approve(&mut self, outlook: &Outlook) -> Result<(), Failure> {
+        if questions::approval(self.deploying, outlook, self.host)? {
+            return Ok(());
+        }
+        Err(stopped())
+    }
+
+    fn say_what_was_done(&mut self, finished: &Finished) -> Result<(), Failure> {
+        for note in &finished.notes {
+            self.terminal.note(note);
+        }
+        if self.arguments.output == Form::Json {
+            let line = report::deployed_json(&finished.stacks, &finished.proof.0).to_string();
+            self.terminal.answer(&(line + "\n"))?;
+            return Ok(());
+        }
+        self.terminal.answer(&report::deployed(&finished.stacks))?;
+        for (environment, kept) in &finished.proof.0 {
+            let carried = finished.carried.iter().find(|one| one.environment == *environment);
+            let journal = carried.and_then(|one| one.done.journal.as_deref());
+            self.terminal.answer(&report::kept(environment, kept, journal))?;
+        }
+        Ok(())
+    }
+}
+
+fn stopped() -> Failure {
+    Failure::Stopped("stopped: nothing was changed".to_owned())
+}

@@ -1,0 +1,112 @@
+//! What `cdkr deploy` asks.
+
+use super::super::failure::Failure;
+use super::super::host::TerminalHost;
+use crate::event::{Host as _, Question};
+use crate::settings::{Approval, Deploying, Refactoring};
+use crate::toolkit::{Choice, Outlook};
+
+/// An answer to a question of yes or no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Yes,
+    No,
+    /// Nobody is there.
+    Nobody,
+}
+
+/// What to do about moves (RFC 0162); `None`: stop.
+///
+/// # Errors
+/// When somebody is to be asked and nobody is there.
+pub(super) fn moves(deploying: &Deploying, host: &TerminalHost) -> Result<Option<Choice>, Failure> {
+    let said = deploying.refactoring.as_ref().map(|setting| setting.value);
+    let decided = match said {
+        None if deploying.yes || !host.is_interactive() => Refactoring::ExecuteAndDeploy,
+        None => Refactoring::Ask,
+        Some(said) => said,
+    };
+    match decided {
+        Refactoring::ExecuteAndDeploy => Ok(Some(Choice::Move)),
+        Refactoring::DeployWithoutRefactoring => Ok(Some(Choice::Replace)),
+        Refactoring::Quit => Ok(None),
+        Refactoring::Ask => {
+            let question = Question {
+                text: "What do you want to do about the resources that moved?".to_owned(),
+                choices: vec![
+                    "Execute the refactor and deploy".to_owned(),
+                    "Deploy without refactoring (will cause resource replacement)".to_owned(),
+                    "Quit".to_owned(),
+                ],
+                default: 0,
+                flag: "--refactoring".to_owned(),
+            };
+            Ok(match host.ask(&question)? {
+                0 => Some(Choice::Move),
+                1 => Some(Choice::Replace),
+                _ => None,
+            })
+        }
+    }
+}
+
+/// Whether to go on in spite of what cannot be told apart (RFC 0162).
+pub(super) fn ambiguity(host: &TerminalHost) -> Result<Answer, Failure> {
+    yes_or_no(
+        host,
+        "Some resources cannot be told apart. What do you want to do?",
+        "Go on without them (will cause resource replacement)",
+        "--ignore-ambiguous-refactoring",
+    )
+}
+
+/// Whether data may be lost.
+pub(super) fn loss(host: &TerminalHost) -> Result<Answer, Failure> {
+    yes_or_no(
+        host,
+        "Data or identity would be lost, as shown. What do you want to do?",
+        "Deploy nevertheless",
+        "--allow-replacement",
+    )
+}
+
+fn yes_or_no(host: &TerminalHost, text: &str, yes: &str, flag: &str) -> Result<Answer, Failure> {
+    if !host.is_interactive() {
+        return Ok(Answer::Nobody);
+    }
+    let question = Question {
+        text: text.to_owned(),
+        choices: vec![yes.to_owned(), "Quit".to_owned()],
+        default: 1,
+        flag: flag.to_owned(),
+    };
+    Ok(if host.ask(&question)? == 0 { Answer::Yes } else { Answer::No })
+}
+
+/// Whether the changes are approved.
+///
+/// # Errors
+/// When somebody is to be asked and nobody is there.
+pub(super) fn approval(
+    deploying: &Deploying,
+    outlook: &Outlook,
+    host: &TerminalHost,
+) -> Result<bool, Failure> {
+    let text = match deploying.require_approval.value {
+        Approval::Never => return Ok(true),
+        Approval::AnyChange if outlook.is_empty() => return Ok(true),
+        Approval::Broadening if outlook.broadening.is_empty() => return Ok(true),
+        Approval::AnyChange => "Deploy these changes?",
+        Approval::Broadening => "Permissions become broader, as shown. Deploy these changes?",
+    };
+    if deploying.yes {
+        return Ok(true);
+    }
+    let question = Question {
+        text: text.to_owned(),
+        choices: vec!["Yes, deploy".to_owned(), "No, change nothing".to_owned()],
+        default: 1,
+        flag: "--require-approval never".to_owned(),
+    };
+    Ok(host.ask(&question)? == 0)
+}

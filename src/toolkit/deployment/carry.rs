@@ -1,0 +1,231 @@
+//! Carries out a deployment: assets, moves, stacks, and the proof that nothing was replaced.
+
+use std::collections::BTreeSet;
+
+use super::super::carry_out::{Cancel, Carried, Progress, carry_out_with, interval};
+use super::super::planning::{Prepared, Refusals};
+use super::super::{Error, files};
+use super::failure::{self, DeploymentFailed};
+use super::outlook::{Choice, Danger, Outlook};
+use super::prepare::Deployment;
+use super::{Finished, proof, stages::stages};
+use crate::assembly::{self, AssemblyStack, LoadOptions};
+use crate::aws::ChangeSetChange;
+use crate::deploy::{
+    self, DeployError, DeployOptions, DeployRequest, DeployedStack, Deployed, Method,
+};
+use crate::event::Host;
+use crate::plan::forecast::{PlannedChange, judge};
+use crate::settings::{self, Deploying};
+
+/// Carries out a deployment as somebody has agreed to it: publishes assets, moves resources if the
+/// outlook says so, and deploys the stacks. If that fails and is rolled back, the moves of the
+/// stacks that are not deployed are taken back.
+///
+/// # Errors
+/// What happened to which stack, what was taken back, and what to do next.
+pub async fn carry_out_deployment(
+    deployment: Deployment,
+    outlook: Outlook,
+    host: &dyn Host,
+    cancel: &Cancel,
+) -> Result<Finished, Error> {
+    let work = Work::new(deployment, outlook, host, cancel)?;
+    Box::pin(work.carry_out()).await
+}
+
+struct Work<'a> {
+    deployment: Deployment,
+    outlook: Outlook,
+    files: Vec<assembly::FileAsset>,
+    images: Vec<assembly::ImageAsset>,
+    host: &'a dyn Host,
+    cancel: &'a Cancel,
+}
+
+impl<'a> Work<'a> {
+    fn new(
+        deployment: Deployment,
+        outlook: Outlook,
+        host: &'a dyn Host,
+        cancel: &'a Cancel,
+    ) -> Result<Self, Error> {
+        let directory = &deployment.assembly.directory;
+        let options =
+            LoadOptions { ignore_schema_version: deployment.settings.ignore_schema_version };
+        let read = |error| Error::Assembly { flag: "--app", source: Box::new(error) };
+        let files = assembly::file_assets(directory, &options).map_err(read)?;
+        let images = assembly::image_assets(directory, &options).map_err(read)?;
+        Ok(Self { deployment, outlook, files, images, host, cancel })
+    }
+
+    async fn carry_out(mut self) -> Result<Finished, Error> {
+        self.publish().await?;
+        let (carried, moved) = self.move_resources().await?;
+        if let Err(error) = moved {
+            let undone = failure::take_back_all(&self.deployment, &carried, &error, self.host, self.cancel);
+            let undone = Box::pin(undone).await;
+            return Err(DeploymentFailed::moving(error, undone).into());
+        }
+        match Box::pin(self.deploy()).await? {
+            Ok(deployed) => self.finish(carried, deployed).await,
+            Err(error) => {
+                let undone = if self.deployment.deploying.rollback && !error.is_cancelled() {
+                    let left = failure::not_deployed(&self.deployment, &error);
+                    Box::pin(failure::take_back(&self.deployment, &carried, &left, self.host, self.cancel)).await
+                } else {
+                    failure::kept(&carried)
+                };
+                self.write_outputs(error.deployed())?;
+                Err(DeploymentFailed::deploying(error, undone).into())
+            }
+        }
+    }
+
+    /// Assets come first: a build that fails must not leave resources half-way between two apps.
+    async fn publish(&self) -> Result<(), Error> {
+        let request = self.request(None);
+        let Some(connection) = &self.deployment.prepared.connection else { return Ok(()) };
+        let toolkit_stack = &self.deployment.settings.account.toolkit_stack_name.value;
+        let checked = deploy::check_bootstrap(&connection.aws, &request, toolkit_stack, self.host);
+        let checked = Box::pin(checked).await;
+        checked.map_err(DeploymentFailed::early)?;
+        let published =
+            deploy::publish_assets(&connection.aws, &request, self.host, Some(self.cancel));
+        Box::pin(published).await.map_err(DeploymentFailed::early)?;
+        Ok(())
+    }
+
+    /// Carries out the plans. What was prepared is then what was carried out.
+    async fn move_resources(&mut self) -> Result<(Vec<Carried>, Result<(), Error>), Error> {
+        if self.outlook.choice == Choice::Replace || !self.deployment.prepared.has_steps() {
+            return Ok((Vec::new(), Ok(())));
+        }
+        let place = self.deployment.settings.place();
+        let prepared = std::mem::replace(&mut self.deployment.prepared, Prepared::nothing());
+        let (deployment, outlook, host) = (&self.deployment, &self.outlook, self.host);
+        let again = async |refusals: &Refusals| {
+            let again = Box::pin(deployment.again(refusals, host)).await?;
+            check_outlook(deployment, outlook, &again)?;
+            Ok(Some(again.prepared))
+        };
+        let Progress { carried, result } =
+            Box::pin(carry_out_with(&place, prepared, again, host, self.cancel)).await;
+        match result {
+            Ok(prepared) => {
+                self.deployment.prepared = prepared;
+                let mut outlook = self.deployment.outlook(Choice::Move)?;
+                outlook.allowed = self.outlook.allowed.clone();
+                self.outlook = outlook;
+                Ok((carried, Ok(())))
+            }
+            Err(error) => Ok((carried, Err(error))),
+        }
+    }
+
+    async fn deploy(&self) -> Result<Result<Deployed, DeployError>, Error> {
+        let Some(connection) = &self.deployment.prepared.connection else {
+            return Ok(Ok(Deployed::default()));
+        };
+        let judge = |stack: &AssemblyStack, changes: &[ChangeSetChange]| {
+            let changes: Vec<PlannedChange> = changes.iter().map(planned).collect();
+            let reasons = judge(stack.stack.name.as_str(), &changes, &self.outlook.allowed);
+            if reasons.is_empty() { Ok(()) } else { Err(reasons) }
+        };
+        let request = self.request(Some(&judge));
+        let deployed = deploy::deploy_stacks(&connection.aws, &request, self.host, Some(self.cancel));
+        Ok(Box::pin(deployed).await)
+    }
+
+    fn request<'r>(&'r self, judge: Option<&'r deploy::Judge<'r>>) -> DeployRequest<'r> {
+        DeployRequest {
+            assembly: &self.deployment.assembly,
+            stages: stages(&self.deployment, &self.outlook),
+            files: &self.files,
+            images: &self.images,
+            options: options(&self.deployment),
+            judge,
+        }
+    }
+
+    async fn finish(self, carried: Vec<Carried>, deployed: Deployed) -> Result<Finished, Error> {
+        self.write_outputs(&deployed.stacks)?;
+        let (proof, notes) = Box::pin(proof::prove(&self.deployment, &carried)).await;
+        Ok(Finished { carried, stacks: deployed.stacks, proof, notes })
+    }
+
+    /// Writes the outputs of stacks that are deployed, by name of stack and key.
+    fn write_outputs(&self, stacks: &[DeployedStack]) -> Result<(), Error> {
+        let Some(file) = &self.deployment.deploying.outputs_file else { return Ok(()) };
+        let outputs: serde_json::Map<String, serde_json::Value> = stacks
+            .iter()
+            .filter(|stack| !stack.outputs.is_empty())
+            .map(|stack| (stack.name.clone(), serde_json::json!(stack.outputs)))
+            .collect();
+        // Texts can always be written.
+        let text = serde_json::to_string_pretty(&outputs).unwrap_or_default() + "\n";
+        files::write(file, text.as_bytes())
+            .map_err(|error| Error::Outputs { file: file.clone(), error })
+    }
+}
+
+/// What is planned again may lose nothing that nobody has agreed to lose.
+fn check_outlook(before: &Deployment, agreed: &Outlook, again: &Deployment) -> Result<(), Error> {
+    debug_assert_eq!(before.targets.ids, again.targets.ids);
+    let outlook = again.outlook(Choice::Move)?;
+    let known: BTreeSet<&Danger> = agreed.dangers.iter().collect();
+    let is_new = |danger: &&Danger| {
+        !known.contains(danger) && !agreed.allowed.has(&danger.place, None, &danger.resource_type)
+    };
+    match outlook.dangers.iter().find(is_new) {
+        Some(danger) => Err(Error::NewDanger(Box::new(danger.clone()))),
+        None => Ok(()),
+    }
+}
+
+fn planned(change: &ChangeSetChange) -> PlannedChange {
+    PlannedChange {
+        action: change.action.clone(),
+        logical_id: change.logical_id.clone(),
+        resource_type: change.resource_type.clone(),
+        physical_id: change.physical_id.clone(),
+        replacement: change.replacement.clone(),
+        policy_action: change.policy_action.clone(),
+    }
+}
+
+fn options(deployment: &Deployment) -> DeployOptions {
+    let Deploying { method, change_set_name, .. } = &deployment.deploying;
+    let deploying = &deployment.deploying;
+    let account = &deployment.settings.account;
+    let default = DeployOptions::default();
+    DeployOptions {
+        interval: interval(account).unwrap_or(default.interval),
+        limit: account.wait_limit.unwrap_or(default.limit),
+        concurrency: deploying.concurrency,
+        role_arn: deploying.role_arn.clone(),
+        force: deploying.force,
+        rollback: deploying.rollback,
+        method: match method {
+            settings::Method::ChangeSet => Method::ChangeSet,
+            settings::Method::Direct => Method::Direct,
+            settings::Method::PrepareChangeSet => Method::PrepareChangeSet,
+        },
+        change_set_name: change_set_name.clone(),
+        parameters: given(deploying),
+        use_previous_parameters: deploying.previous_parameters,
+        tags: deploying.tags.clone(),
+        notification_arns: deploying.notification_arns.clone(),
+        ..default
+    }
+}
+
+/// Values of parameters by stack, as they were typed; without a stack under an empty name.
+fn given(deploying: &Deploying) -> std::collections::BTreeMap<String, Vec<(String, String)>> {
+    let mut found = std::collections::BTreeMap::<String, Vec<(String, String)>>::new();
+    for parameter in &deploying.parameters {
+        let stack = parameter.stack.clone().unwrap_or_default();
+        found.entry(stack).or_default().push((parameter.key.clone(), parameter.value.clone()));
+    }
+    found
+}

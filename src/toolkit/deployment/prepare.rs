@@ -1,0 +1,167 @@
+//! Looks at everything that a deployment depends on, and changes nothing.
+
+use std::collections::BTreeMap;
+
+use super::super::detect::{Detection, Sides};
+use super::super::planning::{Prepared, Refusals};
+use super::super::sources::{self, Sources};
+use super::super::{Error, account};
+use super::targets::{Joined, Targets, asked_for};
+use crate::assembly::{Assembly, AssemblyStack};
+use crate::event::Host;
+use crate::model::{Environment, Object, Stack, StackName, Text};
+use crate::settings::{Account, App, Deploying, Origin, Parameter, Setting, Settings};
+
+/// What is to be deployed, compared with what is deployed, with the plans of the moves.
+pub struct Deployment {
+    /// The moves between the stacks that are deployed, and the plans to carry them out.
+    pub prepared: Prepared,
+    pub(super) settings: Settings,
+    pub(super) deploying: Deploying,
+    pub(super) assembly: Assembly,
+    pub(super) targets: Targets,
+}
+
+impl Deployment {
+    /// Returns the stacks that are deployed, as people see them, in the order of the app.
+    pub fn stacks(&self) -> impl Iterator<Item = &AssemblyStack> {
+        self.assembly.stacks.iter().filter(|stack| self.targets.has(stack))
+    }
+
+    /// Returns those of them that nobody named, with the reason.
+    pub fn joined(&self) -> &[Joined] {
+        &self.targets.joined
+    }
+
+    /// Returns what `deploy` was asked to do.
+    pub fn deploying(&self) -> &Deploying {
+        &self.deploying
+    }
+
+    pub(super) fn sides(&self, environment: &Environment) -> Option<&Sides> {
+        let found = self.prepared.environments.iter().find(|(other, _)| other == environment);
+        found.map(|(_, sides)| sides)
+    }
+}
+
+/// Synthesizes the app, reads what is deployed, finds what moved and plans how to move it.
+/// Changes nothing.
+///
+/// # Errors
+/// When an assembly or an account cannot be read, a selection, a parameter or a decision fits
+/// nothing, or a template cannot be compared.
+pub async fn prepare_deployment(
+    settings: &Settings,
+    deploying: &Deploying,
+    host: &dyn Host,
+) -> Result<Deployment, Error> {
+    let settings = Settings {
+        // A new embedded CloudFormation is as good as one in which nothing is deployed; and the
+        // role is that of CloudFormation here, not ours.
+        account: Account { creates_local: true, role_arn: None, ..settings.account.clone() },
+        ..settings.clone()
+    };
+    Box::pin(prepare(settings, deploying, &Refusals::new(), host)).await
+}
+
+impl Deployment {
+    /// Prepares the same again from the same assembly, without what the service refused.
+    ///
+    /// # Errors
+    /// As for [`prepare_deployment`].
+    pub(super) async fn again(&self, refused: &Refusals, host: &dyn Host) -> Result<Self, Error> {
+        let app = App::Directory(self.assembly.directory.clone());
+        let settings = Settings {
+            app: Setting { value: app, origin: Origin::Default },
+            ..self.settings.clone()
+        };
+        Box::pin(prepare(settings, &self.deploying, refused, host)).await
+    }
+}
+
+async fn prepare(
+    settings: Settings,
+    deploying: &Deploying,
+    refused: &Refusals,
+    host: &dyn Host,
+) -> Result<Deployment, Error> {
+    let mut sources = sources::load(&settings, host).await?;
+    let asked = asked_for(&sources.local, &settings.stacks, deploying.all)?;
+    let asked: Vec<String> = asked.iter().map(|stack| stack.hierarchical_id.clone()).collect();
+    give_parameters(&mut sources, &deploying.parameters)?;
+    let assembly = sources.local.clone();
+    let mut detection = Detection::of(&settings, sources)?;
+    let asked: Vec<&AssemblyStack> =
+        assembly.stacks.iter().filter(|stack| asked.contains(&stack.hierarchical_id)).collect();
+    let comparisons = &detection.outcome.environments;
+    let targets = Targets::around(&asked, &assembly, comparisons, deploying);
+    detection.narrow(&targets.selection(&assembly));
+    detection.find_obstacles(&settings).await?;
+    find_importers(&targets, &assembly, &mut detection).await?;
+    let prepared = Box::pin(Prepared::of(&settings, detection, refused)).await?;
+    Ok(Deployment { prepared, settings, deploying: deploying.clone(), assembly, targets })
+}
+
+/// Gives parameters the values that were typed.
+fn give_parameters(sources: &mut Sources, given: &[Parameter]) -> Result<(), Error> {
+    for parameter in given {
+        let mut used = false;
+        for stack in &mut sources.local.stacks {
+            let named = parameter.stack.as_deref();
+            let is_meant = named.is_none_or(|name| {
+                stack.hierarchical_id == name || stack.stack.name.as_str() == name
+            });
+            let declared = stack.stack.template.section("Parameters");
+            if is_meant && declared.is_some_and(|declared| declared.get(&parameter.key).is_some()) {
+                let key = Text::from(parameter.key.as_str());
+                stack.stack.parameters.insert(key, parameter.value.as_str().into());
+                used = true;
+            }
+        }
+        if !used {
+            return Err(Error::UnusedParameter {
+                key: parameter.key.clone(),
+                stack: parameter.stack.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Reads who imports from stacks that export something that the app's templates do not have any
+/// more.
+async fn find_importers(
+    targets: &Targets,
+    assembly: &Assembly,
+    detection: &mut Detection,
+) -> Result<(), Error> {
+    let Some(connection) = &detection.connection else { return Ok(()) };
+    let mut concerned: BTreeMap<&Environment, Vec<&StackName>> = BTreeMap::new();
+    for stack in assembly.stacks.iter().filter(|stack| targets.has(stack)) {
+        concerned.entry(&stack.environment).or_default().push(&stack.stack.name);
+    }
+    for (environment, sides) in &mut detection.environments {
+        let Some(names) = concerned.get(environment) else { continue };
+        let Some(deployed) = &mut sides.account else { continue };
+        let loses = |name: &&&StackName| {
+            let before = deployed.stacks.iter().find(|stack| stack.stack.name == ***name);
+            let now = sides.local.iter().find(|stack| stack.name == ***name);
+            before.zip(now).is_some_and(|(before, now)| loses_exports(&before.stack, now))
+        };
+        let losing: Vec<StackName> = names.iter().filter(loses).copied().cloned().collect();
+        let Some(first) = losing.first() else { continue };
+        let roles = sides.properties.get(first).map(account::roles).transpose()?;
+        let roles = roles.unwrap_or_default();
+        let warnings = connection.aws.complete(deployed, &losing, &roles).await?;
+        detection.outcome.warnings.extend(warnings);
+    }
+    Ok(())
+}
+
+/// Whether a stack exports something that it will not export in the same words.
+fn loses_exports(before: &Stack, now: &Stack) -> bool {
+    let now = now.template.section("Outputs");
+    let before = before.template.section("Outputs").into_iter().flat_map(Object::iter);
+    let mut exporting = before.filter(|(_, output)| output.get("Export").is_some());
+    exporting.any(|(key, output)| now.and_then(|now| now.get(key)) != Some(output))
+}
