@@ -329,12 +329,30 @@ fn with_present_outputs(text: &str) -> String {
             .collect();
         block.clear();
         for command in commands {
-            let arguments: Vec<&str> = command.split_whitespace().collect();
-            let output = Call::new(&arguments).within(directory.path()).run().out;
-            write!(block, "$ cdkr {command}\n{output}").unwrap();
+            let answer = Call::new(&words(&command)).within(directory.path()).run();
+            let err = if answer.code == Some(0) { String::new() } else { answer.err };
+            let shown = without_chance(&format!("{}{err}", answer.out));
+            write!(block, "$ cdkr {command}\n{shown}").unwrap();
         }
     }
     blocks.join("```\n")
+}
+
+/// The words of a command line; what is quoted is one.
+fn words(command: &str) -> Vec<&str> {
+    let parts = command.split('"').enumerate();
+    let words = parts.flat_map(|(at, part)| match at % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![part],
+    });
+    words.collect()
+}
+
+/// The text with what is different every time replaced: times, and the ends of physical IDs.
+fn without_chance(text: &str) -> String {
+    let text = regex::Regex::new(r"\d{8}T\d{6}Z-[0-9a-f]{8}").unwrap().replace_all(text, "20261121T084739Z-1a2b3c4d");
+    let end = regex::Regex::new(r"-[A-Z0-9]{12,13}\b").unwrap();
+    end.replace_all(&text, "-1ABCDEFGHIJKL").into_owned()
 }
 
 #[test]

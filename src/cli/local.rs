@@ -42,6 +42,7 @@ enum Command {
     Seed(SeedArgs),
     Ls(ListArgs),
     Show(ShowArgs),
+    Fail(FailArgs),
     Reset(ResetArgs),
     Serve(ServeArgs),
 }
@@ -86,6 +87,23 @@ struct ShowArgs {
     /// The form of the answer
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     output: Form,
+}
+
+/// Let the next change of a resource fail
+///
+/// To see what happens then. The stack has to be there, the resource need not.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cdkr local fail Shop.Table1A2B3C4D
+  cdkr local fail Shop.Table1A2B3C4D \"Table limit reached\"")]
+struct FailArgs {
+    /// The resource: `Stack.LogicalId`
+    resource: String,
+    /// What the service says
+    reason: Option<String>,
+    #[command(flatten)]
+    local: LocalArgs,
 }
 
 /// Forget everything
@@ -139,6 +157,12 @@ pub(super) fn run(arguments: &LocalCommand, terminal: &mut Terminal) -> Result<E
                 Form::Table => report::local_stack(&stacks),
                 Form::Json => report::local_stacks_json(&stacks, true),
             })?;
+        }
+        Command::Fail(arguments) => {
+            let directory = directory(&arguments.local, &surroundings);
+            local::fail(&directory, &arguments.resource, arguments.reason.as_deref())?;
+            let resource = report::plain(&arguments.resource);
+            terminal.answer(&format!("The next change of {resource} will fail.\n"))?;
         }
         Command::Reset(arguments) => {
             let directory = directory(&arguments.local, &surroundings);

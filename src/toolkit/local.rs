@@ -190,6 +190,28 @@ pub fn show(directory: &Path, name: &str) -> Result<Vec<StackView>, LocalError> 
     Ok(found)
 }
 
+/// Lets the next creation or change of a resource fail, in every environment that has the stack.
+/// The resource need not be there yet.
+///
+/// # Errors
+/// When the place is no `Stack.LogicalId`, or there is no such stack.
+pub fn fail(directory: &Path, place: &str, reason: Option<&str>) -> Result<(), LocalError> {
+    let text = match reason {
+        Some(reason) => format!("fail-resource={place}:{reason}"),
+        None => format!("fail-resource={place}"),
+    };
+    let Fault::Resource(fault) = Fault::parse(&text)? else { return Ok(()) };
+    let stack = fault.stack.clone().unwrap_or_default();
+    let cloud = open_existing(directory)?;
+    for found in show(directory, &stack)? {
+        let region = cloud.region(&found.environment);
+        let mut faults = region.armed()?;
+        faults.resources.push(fault.clone());
+        region.arm(&faults)?;
+    }
+    Ok(())
+}
+
 /// Forgets everything. Returns whether there was something.
 ///
 /// # Errors
