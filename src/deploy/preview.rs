@@ -1,7 +1,7 @@
 //! What a deployment would do, as values that are shown before anybody agrees to it.
 
 use crate::model::Environment;
-use crate::plan::forecast::Effect;
+use crate::plan::Effect;
 
 /// A stack that is deployed.
 #[derive(Clone, Debug, PartialEq, Eq)]

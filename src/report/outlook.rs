@@ -8,8 +8,7 @@ use super::text::{columns, count, paint, plain};
 use super::{Style, finding};
 use crate::deploy::{Danger, DeployedStack, Outcome, PlannedStack};
 use crate::model::Environment;
-use crate::plan::Finding;
-use crate::plan::forecast::{Effect, EffectKind};
+use crate::plan::{Effect, EffectKind, Finding};
 use crate::run::Kept;
 
 /// Renders what a deployment would do: the stacks with what changes in them, what has to be known.

@@ -111,7 +111,7 @@ pub enum Error {
     },
     /// An entry of `--allow-replacement` means nothing.
     #[error(transparent)]
-    Allowed(Box<crate::plan::forecast::AllowedError>),
+    Allowed(Box<crate::plan::AllowedError>),
     /// What was planned again would lose something.
     #[error(
         "{}: planned again without what CloudFormation refuses, `{}` would be lost: {}",

@@ -6,16 +6,16 @@ use super::super::carry_out::{Cancel, Carried, Progress, carry_out_with, interva
 use super::super::planning::{Prepared, Refusals};
 use super::super::{Error, files};
 use super::failure::{self, DeploymentFailed};
-use super::outlook::{Choice, Danger, Outlook};
+use super::outlook::{Choice, Outlook};
 use super::prepare::Deployment;
 use super::{Finished, proof, stages::stages};
 use crate::assembly::{self, AssemblyStack, LoadOptions};
 use crate::aws::ChangeSetChange;
 use crate::deploy::{
-    self, DeployError, DeployOptions, DeployRequest, DeployedStack, Deployed, Method,
+    self, Danger, DeployError, DeployOptions, DeployRequest, DeployedStack, Deployed, Method,
 };
 use crate::event::Host;
-use crate::plan::forecast::{PlannedChange, judge};
+use crate::plan::{PlannedChange, judge};
 use crate::settings::{self, Deploying};
 
 /// Carries out a deployment as somebody has agreed to it: publishes assets, moves resources if the

@@ -6,10 +6,9 @@ use super::super::Error;
 use super::prepare::Deployment;
 use crate::deploy::{Danger, PlannedStack};
 use crate::model::Environment;
-use crate::plan::forecast::{
-    Allowed, Effect, Forecast, ForecastRequest, after, forecast,
+use crate::plan::{
+    self, Allowed, Effect, Finding, Forecast, ForecastRequest, HandOver, Severity,
 };
-use crate::plan::{Finding, HandOver, Severity};
 
 /// What is done about the moves (RFC 0162).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,14 +94,14 @@ impl Deployment {
         let plan = self.prepared.plans.iter().map(|one| &one.plan);
         let plan = plan.filter(|_| outlook.choice == Choice::Move);
         let plan = plan.into_iter().find(|plan| plan.environment() == *environment);
-        let moved = plan.map(|plan| after(deployed, plan));
+        let moved = plan.map(|plan| plan::after(deployed, plan));
         let now = moved.as_ref().unwrap_or(deployed);
         let mine: Vec<_> =
             self.stacks().filter(|stack| stack.environment == *environment).collect();
         let selected = mine.iter().map(|stack| stack.stack.name.to_string()).collect();
         let comparisons = &self.prepared.outcome.environments;
         let comparison = comparisons.iter().find(|one| one.environment == *environment);
-        let found = forecast(&ForecastRequest {
+        let found = plan::forecast(&ForecastRequest {
             now,
             local: &sides.local,
             selected: &selected,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::Error;
 use super::super::carry_out::Carried;
 use super::prepare::Deployment;
 use crate::aws::{Depth, ReadRequest, Roles, Wanted};
@@ -56,7 +57,7 @@ pub(super) async fn prove(
     (proof, notes)
 }
 
-async fn read(deployment: &Deployment, carried: &Carried) -> Result<DeployedEnvironment, super::Error> {
+async fn read(deployment: &Deployment, carried: &Carried) -> Result<DeployedEnvironment, Error> {
     let Some(connection) = &deployment.prepared.connection else {
         let environment = carried.environment.clone();
         return Ok(DeployedEnvironment { environment, stacks: Vec::new(), empty: Vec::new() });

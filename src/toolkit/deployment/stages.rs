@@ -6,7 +6,7 @@ use super::outlook::Outlook;
 use super::prepare::Deployment;
 use crate::assembly::AssemblyStack;
 use crate::deploy::Stage;
-use crate::plan::forecast::StackForecast;
+use crate::plan::StackForecast;
 
 /// The stages of a stack: the first has all that the app wants, the last only that.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ struct Pair {
 /// with them, and, after those that import them now, without.
 pub(super) fn stages<'a>(deployment: &'a Deployment, outlook: &Outlook) -> Vec<Stage<'a>> {
     let forecast = |stack: &AssemblyStack| -> Option<&StackForecast> {
-        let of = |one: &&crate::plan::forecast::Forecast| one.environment == stack.environment;
+        let of = |one: &&crate::plan::Forecast| one.environment == stack.environment;
         let found = outlook.forecasts.iter().find(of)?;
         found.stacks.iter().find(|one| one.name == stack.stack.name.as_str())
     };
