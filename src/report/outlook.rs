@@ -138,7 +138,7 @@ fn outcome(outcome: &Outcome) -> &'static str {
         Outcome::Created => "created",
         Outcome::Updated => "updated",
         Outcome::Unchanged => "unchanged",
-        Outcome::Prepared => "change set prepared",
+        Outcome::Prepared { .. } => "change set prepared",
     }
 }
 

@@ -128,8 +128,12 @@ impl<'a> Work<'a> {
             return Ok(Ok(Deployed::default()));
         };
         let judge = |stack: &AssemblyStack, changes: &[ChangeSetChange]| {
-            let changes: Vec<PlannedChange> = changes.iter().map(planned).collect();
-            let reasons = judge(stack.stack.name.as_str(), &changes, &self.outlook.allowed);
+            let name = stack.stack.name.as_str();
+            let judged = changes.iter().flat_map(|change| {
+                let (stack, change) = planned(name, change);
+                judge(&stack, &[change], &self.outlook.allowed)
+            });
+            let reasons: Vec<String> = judged.collect();
             if reasons.is_empty() { Ok(()) } else { Err(reasons) }
         };
         let request = self.request(Some(&judge));
@@ -175,7 +179,11 @@ fn check_outlook(before: &Deployment, agreed: &Outlook, again: &Deployment) -> R
     let outlook = again.outlook(Choice::Move)?;
     let known: BTreeSet<&Danger> = agreed.dangers.iter().collect();
     let is_new = |danger: &&Danger| {
-        !known.contains(danger) && !agreed.allowed.has(&danger.place, None, &danger.resource_type)
+        let place = danger.place.split_once('.');
+        !known.contains(danger)
+            && !place.is_some_and(|(stack, id)| {
+                agreed.allowed.allows(stack, id, &danger.resource_type)
+            })
     };
     match outlook.dangers.iter().find(is_new) {
         Some(danger) => Err(Error::NewDanger(Box::new(danger.clone()))),
@@ -183,15 +191,21 @@ fn check_outlook(before: &Deployment, agreed: &Outlook, again: &Deployment) -> R
     }
 }
 
-fn planned(change: &ChangeSetChange) -> PlannedChange {
-    PlannedChange {
+/// A change as the forecast knows it, with the stack that it is in.
+fn planned(root: &str, change: &ChangeSetChange) -> (String, PlannedChange) {
+    let (stack, logical_id) = match change.logical_id.rsplit_once('/') {
+        Some((nested, id)) => (format!("{root}/{nested}"), id),
+        None => (root.to_owned(), change.logical_id.as_str()),
+    };
+    let planned = PlannedChange {
         action: change.action.clone(),
-        logical_id: change.logical_id.clone(),
+        logical_id: logical_id.to_owned(),
         resource_type: change.resource_type.clone(),
-        physical_id: change.physical_id.clone(),
+        physical_id: Some(change.physical_id.clone()).filter(|id| !id.is_empty()),
         replacement: change.replacement.clone(),
         policy_action: change.policy_action.clone(),
-    }
+    };
+    (stack, planned)
 }
 
 fn options(deployment: &Deployment) -> DeployOptions {

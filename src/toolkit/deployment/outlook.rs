@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Error;
 use super::prepare::Deployment;
+use crate::analyze::{PermissionChange, permissions};
 use crate::deploy::{Danger, PlannedStack};
-use crate::model::Environment;
+use crate::model::{DeployedEnvironment, Environment, Stack};
 use crate::plan::{
-    self, Allowed, Effect, Finding, Forecast, ForecastRequest, HandOver, Severity,
+    self, Allowed, Effect, Finding, Forecast, ForecastRequest, HandOver, Severity, Staying,
 };
 
 /// What is done about the moves (RFC 0162).
@@ -31,6 +32,8 @@ pub struct Outlook {
     pub dangers: Vec<Danger>,
     /// What has to be known, or put right.
     pub findings: Vec<(Environment, Finding)>,
+    /// Permissions that become broader, by environment.
+    pub broadening: Vec<(Environment, Vec<PermissionChange>)>,
     pub(super) forecasts: Vec<Forecast>,
     pub(super) allowed: Allowed,
 }
@@ -43,8 +46,11 @@ impl Outlook {
 
     /// Takes it that somebody has agreed to what would be lost.
     pub fn allow_dangers(&mut self) {
-        for danger in std::mem::take(&mut self.dangers) {
-            self.allowed.add(&danger.place);
+        self.dangers.clear();
+        for effect in self.stacks.iter().flat_map(|stack| &stack.effects) {
+            if effect.danger.is_some() {
+                self.allowed.foresee(effect);
+            }
         }
     }
 
@@ -60,13 +66,18 @@ impl Deployment {
     /// # Errors
     /// When an entry of `--allow-replacement` is malformed.
     pub fn outlook(&self, choice: Choice) -> Result<Outlook, Error> {
-        let allowed = Allowed::parse(&self.deploying.allow_replacement)
-            .map_err(|error| Error::Allowed(Box::new(error)))?;
+        let entries = self.deploying.allow_replacement.iter().map(String::as_str);
+        let mut allowed =
+            Allowed::parse(entries).map_err(|error| Error::Allowed(Box::new(error)))?;
+        for (_, sides) in &self.prepared.environments {
+            allowed.know(sides.deployed.iter().chain(&sides.local));
+        }
         let mut outlook = Outlook {
             choice,
             stacks: Vec::new(),
             dangers: Vec::new(),
             findings: Vec::new(),
+            broadening: Vec::new(),
             forecasts: Vec::new(),
             allowed,
         };
@@ -96,6 +107,7 @@ impl Deployment {
         let plan = plan.into_iter().find(|plan| plan.environment() == *environment);
         let moved = plan.map(|plan| plan::after(deployed, plan));
         let now = moved.as_ref().unwrap_or(deployed);
+        outlook.broadening.extend(self.broadening(environment, now, &sides.local));
         let mine: Vec<_> =
             self.stacks().filter(|stack| stack.environment == *environment).collect();
         let selected = mine.iter().map(|stack| stack.stack.name.to_string()).collect();
@@ -115,9 +127,8 @@ impl Deployment {
             let name = stack.stack.name.as_str();
             let of = found.stacks.iter().find(|one| one.name == name);
             let effects = of.map(|one| one.effects.clone()).unwrap_or_default();
-            for effect in &effects {
-                outlook.dangers.extend(danger(environment, effect, &outlook.allowed));
-            }
+            let refused = outlook.allowed.refused(&effects);
+            outlook.dangers.extend(refused.into_iter().map(|effect| danger(environment, effect)));
             let held = of.and_then(|one| one.holding.as_ref()).into_iter();
             let held = held.flat_map(|holding| &holding.exports);
             outlook.stacks.push(PlannedStack {
@@ -129,21 +140,41 @@ impl Deployment {
                 held: held.map(|one| (one.name.clone(), one.importers.clone())).collect(),
             });
         }
-        for staying in plan.into_iter().flat_map(|plan| &plan.staying) {
-            let place = &staying.source;
-            let is_allowed = outlook.allowed.has(place, None, &staying.resource_type)
-                || outlook.allowed.has(&staying.destination, None, &staying.resource_type);
-            if staying.hand_over == HandOver::Exclusive && !is_allowed {
-                outlook.dangers.push(Danger {
-                    environment: environment.clone(),
-                    place: place.clone(),
-                    resource_type: staying.resource_type.clone(),
-                    physical_id: None,
-                    reason: staying.consequence.clone(),
-                });
-            }
+        let staying = plan.into_iter().flat_map(|plan| &plan.staying);
+        let exclusive = staying.filter(|one| one.hand_over == HandOver::Exclusive);
+        for one in exclusive.filter(|one| !allows_staying(&outlook.allowed, one)) {
+            outlook.dangers.push(Danger {
+                environment: environment.clone(),
+                place: one.source.clone(),
+                resource_type: one.resource_type.clone(),
+                physical_id: None,
+                reason: one.consequence.clone(),
+            });
         }
         outlook.forecasts.push(found);
+    }
+
+    /// The permissions that become broader in the stacks of an environment, if any do.
+    fn broadening(
+        &self,
+        environment: &Environment,
+        now: &DeployedEnvironment,
+        local: &[Stack],
+    ) -> Option<(Environment, Vec<PermissionChange>)> {
+        let names: BTreeSet<&str> = self
+            .stacks()
+            .filter(|stack| stack.environment == *environment)
+            .map(|stack| stack.stack.name.as_str())
+            .collect();
+        let is_mine = |stack: &&Stack| {
+            let name = stack.name.as_str();
+            names.contains(name.split_once('/').map_or(name, |(root, _)| root))
+        };
+        let before: Vec<Stack> = now.stacks.iter().map(|stack| stack.stack.clone()).collect();
+        let local: Vec<Stack> = local.iter().filter(is_mine).cloned().collect();
+        let mut changes = permissions(&before, &local);
+        changes.retain(|change| change.broadens);
+        (!changes.is_empty()).then(|| (environment.clone(), changes))
     }
 
     /// For each stack of an environment the names of those that are deployed before it.
@@ -171,17 +202,20 @@ impl Deployment {
     }
 }
 
-fn danger(environment: &Environment, effect: &Effect, allowed: &Allowed) -> Option<Danger> {
-    let reason = effect.danger.clone()?;
-    let place = format!("{}.{}", effect.stack, effect.logical_id);
-    if allowed.has(&place, effect.path.as_deref(), &effect.resource_type) {
-        return None;
-    }
-    Some(Danger {
+fn danger(environment: &Environment, effect: &Effect) -> Danger {
+    Danger {
         environment: environment.clone(),
-        place,
+        place: format!("{}.{}", effect.stack, effect.logical_id),
         resource_type: effect.resource_type.clone(),
         physical_id: effect.physical_id.clone(),
-        reason,
+        reason: effect.danger.clone().unwrap_or_default(),
+    }
+}
+
+/// Whether somebody allows that a resource is missing for a moment.
+fn allows_staying(allowed: &Allowed, staying: &Staying) -> bool {
+    [&staying.source, &staying.destination].into_iter().any(|place| {
+        let place = place.split_once('.');
+        place.is_some_and(|(stack, id)| allowed.allows(stack, id, &staying.resource_type))
     })
 }

@@ -57,22 +57,18 @@ pub(super) fn stages<'a>(deployment: &'a Deployment, outlook: &Outlook) -> Vec<S
         if pair.first == pair.last {
             continue;
         }
-        let until = forecast(stack).and_then(|one| one.holding.as_ref()).map(|one| &one.until);
-        let importers = deployment.stacks().filter(|other| {
-            other.environment == stack.environment
-                && until.is_some_and(|until| until.contains(other.stack.name.as_str()))
+        let Some(holding) = forecast(stack).and_then(|one| one.holding.as_ref()) else { continue };
+        let importers = deployment.stacks().filter_map(|other| {
+            let name = other.stack.name.as_str();
+            if other.environment != stack.environment || !holding.until.contains(name) {
+                return None;
+            }
+            let importer = pairs[&*other.hierarchical_id];
+            // An importer that holds something itself may let go with its last stage only.
+            let lets_go_late = holding.until_released.contains(name);
+            Some(if lets_go_late { importer.last } else { importer.first })
         });
-        let importers: Vec<Pair> =
-            importers.map(|importer| pairs[&*importer.hierarchical_id]).collect();
-        let mut after: Vec<usize> = importers.iter().map(|importer| importer.last).collect();
-        after.push(pair.first);
-        stages[pair.last].after = after;
-        if has_circle(&stages) {
-            // Stacks that let go of each other: the first stage does so already.
-            let mut after: Vec<usize> = importers.iter().map(|importer| importer.first).collect();
-            after.push(pair.first);
-            stages[pair.last].after = after;
-        }
+        stages[pair.last].after = importers.chain([pair.first]).collect();
     }
     stages
 }
@@ -97,21 +93,4 @@ fn needs(deployment: &Deployment) -> BTreeMap<&str, BTreeSet<&str>> {
         found.insert(&*stack.hierarchical_id, seen);
     }
     found
-}
-
-/// Whether stages wait for each other.
-fn has_circle(stages: &[Stage<'_>]) -> bool {
-    let mut done = vec![false; stages.len()];
-    loop {
-        let mut progress = false;
-        for (at, stage) in stages.iter().enumerate() {
-            if !done[at] && stage.after.iter().all(|before| done[*before]) {
-                done[at] = true;
-                progress = true;
-            }
-        }
-        if !progress {
-            return !done.into_iter().all(|done| done);
-        }
-    }
 }
