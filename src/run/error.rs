@@ -232,7 +232,7 @@ pub enum Problem {
 impl Problem {
     /// Whether trying the same again would end the same way. What is not final leaves the run
     /// interrupted.
-    pub(super) fn is_final(&self) -> bool {
+    pub fn is_final(&self) -> bool {
         match self {
             Self::Aws(error) => matches!(error.cause(), Some(Cause::Refused | Cause::TooLarge)),
             Self::Journal(_)
