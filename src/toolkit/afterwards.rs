@@ -174,7 +174,7 @@ impl Known {
         };
         let read = Box::pin(self.connection.aws.read(&request, host)).await?;
         let (before, sent) = (stacks(&past.before), stacks(&past.sent));
-        let remembered = plan::Past { before: &before, sent: &sent };
+        let remembered = plan::Past { before: &before, sent: &sent, retained: &past.retained };
         Ok(plan::reverse(&read.deployed, &past.moves, remembered))
     }
 
