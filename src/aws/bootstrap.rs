@@ -4,17 +4,16 @@ use super::access::Aws;
 use super::error::{AwsError, Cause};
 use super::roles::{Purpose, Roles, fill_in};
 use crate::model::Environment;
+use crate::registry;
 
 /// The name of the bootstrap stack where nobody says otherwise (CDK CLI).
 pub const TOOLKIT_STACK: &str = "CDKToolkit";
 /// The output of the bootstrap stack that says its version (CDK bootstrap template).
 const VERSION_OUTPUT: &str = "BootstrapVersion";
-/// Regions without stack refactoring (the CDK's list of regions for its own tests, April 2026).
-const WITHOUT_REFACTORING: [&str; 3] = ["ap-southeast-5", "ap-southeast-7", "mx-central-1"];
 
 /// Whether CloudFormation offers stack refactoring in a region, as far as is known.
 pub fn supports_refactoring(region: &str) -> bool {
-    !WITHOUT_REFACTORING.contains(&region)
+    !registry::lacks_refactoring(region)
 }
 
 impl Aws {

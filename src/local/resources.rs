@@ -102,12 +102,16 @@ impl Creation<'_> {
     }
 
     /// Returns the physical ID of what is written over if it exists: an inline policy is the
-    /// policy of that name of its roles, users and groups, whichever stack has it.
+    /// policy of that name of its roles, users and groups, whichever stack has it; queues and
+    /// topics have one policy each.
     pub(crate) fn shared_id(&self) -> Option<String> {
-        if self.resource_type != "AWS::IAM::Policy" {
-            return None;
-        }
-        let mut parts = vec![self.property("PolicyName")?];
+        let policy = match self.resource_type {
+            "AWS::IAM::Policy" => self.property("PolicyName")?,
+            "AWS::SQS::QueuePolicy" => return self.property("Queues"),
+            "AWS::SNS::TopicPolicy" => return self.property("Topics"),
+            _ => return None,
+        };
+        let mut parts = vec![policy];
         parts.extend(["Roles", "Users", "Groups"].iter().filter_map(|key| self.property(key)));
         (parts.len() > 1).then(|| parts.join("|"))
     }

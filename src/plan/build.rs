@@ -26,6 +26,17 @@ pub(super) struct Builder<'a> {
     last: BTreeMap<At, usize>,
     /// Resources that were moved, by where they are now: where they were at first.
     origins: HashMap<Spot, Spot>,
+    /// Deletion policies to be set in the end.
+    policies: Policies,
+    /// Stacks that take part in a refactor.
+    refactored: BTreeSet<At>,
+}
+
+/// Deletion policies, by stack and logical ID; `None` is none. They retain, or release again.
+#[derive(Default)]
+pub(super) struct Policies {
+    pub(super) by_stack: BTreeMap<At, BTreeMap<Text, Option<Value>>>,
+    pub(super) release: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -34,6 +45,7 @@ impl<'a> Builder<'a> {
         guide: Guide,
         deployed: &'a [DeployedStack],
         additions: BTreeMap<At, Additions>,
+        policies: Policies,
     ) -> Self {
         Self {
             world,
@@ -44,6 +56,8 @@ impl<'a> Builder<'a> {
             findings: Vec::new(),
             last: BTreeMap::new(),
             origins: HashMap::default(),
+            policies,
+            refactored: BTreeSet::new(),
         }
     }
 
@@ -62,6 +76,11 @@ impl<'a> Builder<'a> {
         self.last.keys().copied().collect()
     }
 
+    /// Stacks that take part in a refactor.
+    pub(super) fn refactored(&self) -> &BTreeSet<At> {
+        &self.refactored
+    }
+
     fn refactor(&mut self, moves: &[Relocation]) {
         let goals: BTreeSet<At> = moves.iter().map(|each| each.to.0).collect();
         for at in goals {
@@ -77,6 +96,7 @@ impl<'a> Builder<'a> {
             }
         };
         let stacks: BTreeSet<At> = applied.templates.keys().copied().collect();
+        self.refactored.extend(&stacks);
         let mut near = self.near(&stacks);
         let Applied { templates, kept_exports } = applied;
         self.note_kept(&kept_exports);
@@ -151,12 +171,12 @@ impl<'a> Builder<'a> {
         for (name, value) in additions.values {
             self.world.sites[at].parameters.insert(name, value);
         }
-        self.change_with_filler(at, template, purpose, parameters);
+        self.change_with_filler(at, template, purpose, parameters, Vec::new());
     }
 
     fn fill(&mut self, at: At) {
         let template = self.world.sites[at].template.clone();
-        self.change_with_filler(at, template, Purpose::Fill, Vec::new());
+        self.change_with_filler(at, template, Purpose::Fill, Vec::new(), Vec::new());
     }
 
     fn change_with_filler(
@@ -165,6 +185,7 @@ impl<'a> Builder<'a> {
         mut template: Template,
         purpose: Purpose,
         parameters: Vec<(String, String)>,
+        retained: Vec<String>,
     ) {
         let mut id = Text::from(FILLER);
         while template.resource(&id).is_some() {
@@ -179,7 +200,7 @@ impl<'a> Builder<'a> {
             }
         }
         self.world.sites[at].filler = Some(id);
-        self.change(at, template, purpose, parameters);
+        self.change(at, template, purpose, parameters, retained);
     }
 
     fn change(
@@ -188,6 +209,7 @@ impl<'a> Builder<'a> {
         template: Template,
         purpose: Purpose,
         parameters: Vec<(String, String)>,
+        retained: Vec<String>,
     ) {
         let stacks = BTreeSet::from([at]);
         let near = self.near(&stacks);
@@ -209,32 +231,75 @@ impl<'a> Builder<'a> {
             template: text.into(),
             parameters,
             capabilities: capabilities.into_iter().collect(),
+            retained,
         };
         self.push(&stacks, &near, Action::Change(change));
     }
 
-    /// Takes fillers away where something else is, and tells of stacks that hold nothing else.
+    /// Sets deletion policies, takes fillers away where something else is, and tells of stacks
+    /// that hold nothing else.
     fn tidy(&mut self) {
-        for at in self.involved() {
-            let Some(filler) = self.world.sites[at].filler.clone() else { continue };
-            if self.world.count(at) == 1 {
-                let name = self.world.sites[at].name.to_string();
-                self.findings.push(Finding {
-                    severity: Severity::Note,
-                    message: format!("{name} holds nothing but a filler after the moves."),
-                    remedy: "Delete the stack when it is not needed any more.".to_owned(),
-                    stack: name,
-                    resource: None,
-                });
-                continue;
+        let policies = std::mem::take(&mut self.policies);
+        let mut changed = self.involved();
+        changed.extend(policies.by_stack.keys());
+        for at in changed {
+            match policies.by_stack.get(&at) {
+                Some(own) => self.set_policies(at, own, policies.release),
+                None => self.tidy_filler(at),
             }
-            let mut template = self.world.sites[at].template.clone();
-            if let Some(Value::Object(resources)) = template.sections.get_mut("Resources") {
-                resources.remove(&filler);
-            }
-            self.world.sites[at].filler = None;
-            self.change(at, template, Purpose::RemoveFiller, Vec::new());
         }
+    }
+
+    /// Changes deletion policies in a stack: with the removal of its filler if it has one, else
+    /// with the addition of one, since CloudFormation does not change policies alone. What a
+    /// stack has retained goes with its next deployment, and the filler with it; where that is
+    /// undone, the filler goes at once.
+    fn set_policies(&mut self, at: At, own: &BTreeMap<Text, Option<Value>>, release: bool) {
+        let mut template = self.world.sites[at].template.clone();
+        let filler = self.world.sites[at].filler.take();
+        if let Some(Value::Object(resources)) = template.sections.get_mut("Resources") {
+            for (id, policy) in own {
+                let Some(Value::Object(body)) = resources.get_mut(id) else { continue };
+                match policy {
+                    Some(policy) => drop(body.insert("DeletionPolicy".into(), policy.clone())),
+                    None => drop(body.remove("DeletionPolicy")),
+                }
+            }
+            if let Some(filler) = &filler {
+                resources.remove(filler);
+            }
+        }
+        let retained = own.keys().map(Text::to_string).collect();
+        let purpose = if release { Purpose::Release } else { Purpose::Retain };
+        if filler.is_some() {
+            self.change(at, template, purpose, Vec::new(), retained);
+            return;
+        }
+        self.change_with_filler(at, template, purpose, Vec::new(), retained);
+        if release {
+            self.tidy_filler(at);
+        }
+    }
+
+    fn tidy_filler(&mut self, at: At) {
+        let Some(filler) = self.world.sites[at].filler.clone() else { return };
+        if self.world.count(at) == 1 {
+            let name = self.world.sites[at].name.to_string();
+            self.findings.push(Finding {
+                severity: Severity::Note,
+                message: format!("{name} holds nothing but a filler after the moves."),
+                remedy: "Delete the stack when it is not needed any more.".to_owned(),
+                stack: name,
+                resource: None,
+            });
+            return;
+        }
+        let mut template = self.world.sites[at].template.clone();
+        if let Some(Value::Object(resources)) = template.sections.get_mut("Resources") {
+            resources.remove(&filler);
+        }
+        self.world.sites[at].filler = None;
+        self.change(at, template, Purpose::RemoveFiller, Vec::new(), Vec::new());
     }
 
     fn note_kept(&mut self, kept: &[(Spot, BTreeSet<Text>)]) {

@@ -11,7 +11,3 @@ pub(super) const MOST_OUTPUTS: usize = 200;
 
 /// The longest template, in bytes.
 pub(super) const MOST_BYTES: usize = 1_000_000;
-
-/// Regions that did not offer stack refactoring when this was written (the CDK leaves them out
-/// of its tests of it).
-pub(super) const REGIONS_WITHOUT: [&str; 3] = ["ap-southeast-5", "ap-southeast-7", "mx-central-1"];

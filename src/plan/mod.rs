@@ -8,7 +8,8 @@
 //!
 //! The way through this room: the deployed templates become a `world` (with the characters that
 //! CloudFormation does not give back restored by `characters`); `wishes` decides which mappings
-//! are moves and which resources stay, `sections` what they need in their new stacks; `order`
+//! are moves and which resources stay, `hand_over` what the deployment does to these (for which
+//! `same` compares what both sides come to), `sections` what moves need in new stacks; `order`
 //! cuts the moves into refactors; `build` carries them out on the world, one after the other, by
 //! `apply` and `outputs`, which ask the `guide` for the names of exports; on the way back `past`
 //! writes references as they were; `preflight` tells what CloudFormation would refuse.
@@ -23,6 +24,7 @@ mod build;
 mod characters;
 mod choices;
 mod guide;
+mod hand_over;
 mod limits;
 mod literal;
 mod order;
@@ -30,6 +32,7 @@ mod outputs;
 mod past;
 mod preflight;
 mod reverse;
+mod same;
 mod sections;
 mod steps;
 mod wishes;
@@ -38,13 +41,15 @@ mod world;
 pub use choices::{Choices, Refused, uncertain_types};
 pub use reverse::{Past, reverse};
 pub use steps::{
-    Action, Batch, BatchStack, Change, Finding, Move, Plan, Purpose, Severity, Staying, Step,
-    body_digest,
+    Action, Batch, BatchStack, Change, Finding, HandOver, Move, Plan, Purpose, Severity, Staying,
+    Step, body_digest,
 };
 
+use std::collections::BTreeSet;
+
 use crate::compare::Comparison;
-use crate::model::{DeployedEnvironment, Stack};
-use build::Builder;
+use crate::model::{DeployedEnvironment, Stack, Text, Value};
+use build::{Builder, Policies};
 use guide::Guide;
 use wishes::{Counterparts, Sources};
 use world::World;
@@ -66,7 +71,12 @@ pub fn plan(
     let parts = Counterparts::new(&mut world, &sources);
     let wishes = wishes::decide(&world, &sources, &parts);
     let guide = Guide::new(&world, &parts.pairs(local));
-    let mut builder = Builder::new(world, guide, &deployed.stacks, wishes.additions);
+    let retain = |ids: BTreeSet<Text>| {
+        ids.into_iter().map(|id| (id, Some(Value::from("Retain")))).collect()
+    };
+    let by_stack = wishes.retained.into_iter().map(|(at, ids)| (at, retain(ids)));
+    let policies = Policies { by_stack: by_stack.collect(), release: false };
+    let mut builder = Builder::new(world, guide, &deployed.stacks, wishes.additions, policies);
     builder.carry_out(&wishes.moves);
     finish(deployed, builder, wishes.staying, wishes.findings, &doubts)
 }
@@ -80,7 +90,7 @@ fn finish(
     doubts: &[characters::Doubt],
 ) -> Plan {
     let involved = builder.involved();
-    findings.extend(preflight::check(&builder.world, deployed, &involved));
+    findings.extend(preflight::check(&builder.world, deployed, &involved, builder.refactored()));
     let concerned = |doubt: &&characters::Doubt| {
         builder.world.at(&doubt.stack).is_some_and(|at| involved.contains(&at))
     };

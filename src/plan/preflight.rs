@@ -2,77 +2,91 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::limits::REGIONS_WITHOUT;
 use super::steps::{Finding, Severity};
 use super::world::{At, World};
-use crate::model::{DeployedEnvironment, StatusKind};
+use crate::model::{DeployedEnvironment, DeployedStack, StatusKind};
+use crate::registry;
 
-/// Returns what is the matter with the stacks that the steps change.
+/// Returns what is the matter with the stacks that the steps change. `refactored` are those of
+/// them that take part in refactors.
 pub(super) fn check(
     world: &World,
     deployed: &DeployedEnvironment,
     involved: &BTreeSet<At>,
+    refactored: &BTreeSet<At>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for stack in &deployed.stacks {
-        let name = stack.stack.name.as_str();
-        if !world.at(name).is_some_and(|at| involved.contains(&at)) {
-            continue;
-        }
-        let mut say = |message: String, remedy: &str| {
-            findings.push(Finding {
-                severity: Severity::Error,
-                stack: name.to_owned(),
-                resource: None,
-                message,
-                remedy: remedy.to_owned(),
-            });
-        };
-        match stack.status.kind() {
-            StatusKind::Stable => {}
-            StatusKind::Busy => say(
-                format!("{name} is busy ({}).", stack.status),
-                "Wait until the operation has ended, and try again.",
-            ),
-            StatusKind::Broken | StatusKind::Empty => say(
-                format!("{name} is in the state {}.", stack.status),
-                "Repair the stack, so that its last operation is complete, and try again.",
-            ),
-        }
-        if stack.has_policy {
-            say(
-                format!("{name} has a stack policy, with which CloudFormation refuses refactors."),
-                "Leave this stack out; a stack policy cannot be removed, only replaced.",
-            );
+        match world.at(stack.stack.name.as_str()) {
+            Some(at) if involved.contains(&at) => {
+                findings.extend(state(stack));
+                findings.extend(policy(stack, refactored.contains(&at)));
+            }
+            _ => {}
         }
     }
     for (name, status) in &deployed.empty {
         if world.at(name.as_str()).is_some_and(|at| involved.contains(&at)) {
-            findings.push(Finding {
-                severity: Severity::Error,
-                stack: name.to_string(),
-                resource: None,
-                message: format!(
-                    "{name} exists without resources ({status}), so that it cannot be created."
-                ),
-                remedy: format!("Delete the stack {name}, and try again."),
-            });
+            findings.push(finding(
+                Severity::Error,
+                name.as_str(),
+                format!("{name} exists without resources ({status}), so that it cannot be created."),
+                &format!("Delete the stack {name}, and try again."),
+            ));
         }
     }
     let region = &deployed.environment.region;
-    if !involved.is_empty() && REGIONS_WITHOUT.contains(&region.as_str()) {
-        findings.push(Finding {
-            severity: Severity::Warning,
-            stack: String::new(),
-            resource: None,
-            message: format!(
-                "Stack refactoring was not offered in {region} when this was written."
-            ),
-            remedy: "Try: the preview changes nothing.".to_owned(),
-        });
+    if !refactored.is_empty() && registry::lacks_refactoring(region) {
+        findings.push(finding(
+            Severity::Warning,
+            "",
+            format!("Stack refactoring was not offered in {region} when this was written."),
+            "Try: the preview changes nothing.",
+        ));
     }
     findings.extend(circles(world, involved));
     findings
+}
+
+fn finding(severity: Severity, stack: &str, message: String, remedy: &str) -> Finding {
+    let (stack, remedy) = (stack.to_owned(), remedy.to_owned());
+    Finding { severity, stack, resource: None, message, remedy }
+}
+
+/// A stack that cannot be changed as it is.
+fn state(stack: &DeployedStack) -> Option<Finding> {
+    let name = stack.stack.name.as_str();
+    let (message, remedy) = match stack.status.kind() {
+        StatusKind::Stable => return None,
+        StatusKind::Busy => (
+            format!("{name} is busy ({}).", stack.status),
+            "Wait until the operation has ended, and try again.",
+        ),
+        StatusKind::Broken | StatusKind::Empty => (
+            format!("{name} is in the state {}.", stack.status),
+            "Repair the stack, so that its last operation is complete, and try again.",
+        ),
+    };
+    Some(finding(Severity::Error, name, message, remedy))
+}
+
+/// A stack policy: refactors are refused whatever it says, other changes if it forbids them.
+fn policy(stack: &DeployedStack, is_refactored: bool) -> Option<Finding> {
+    let name = stack.stack.name.as_str();
+    let (severity, message, remedy) = if is_refactored {
+        (
+            Severity::Error,
+            format!("{name} has a stack policy, with which CloudFormation refuses refactors."),
+            "Leave this stack out; a stack policy cannot be removed, only replaced.",
+        )
+    } else {
+        (
+            Severity::Warning,
+            format!("{name} has a stack policy, which may forbid the change that is planned."),
+            "See that the policy allows updates of what is to be retained.",
+        )
+    };
+    stack.has_policy.then(|| finding(severity, name, message, remedy))
 }
 
 /// Stacks that import from each other: CloudFormation accepts that of stacks that exist, but
@@ -90,23 +104,47 @@ fn circles(world: &World, involved: &BTreeSet<At>) -> Vec<Finding> {
         reach.insert(*at, seen);
     }
     let mut findings = Vec::new();
-    for (at, reached) in &reach {
-        let Some(other) = reached
-            .iter()
-            .find(|other| **other > *at && reach.get(other).is_some_and(|back| back.contains(at)))
+    let mut told: BTreeSet<At> = BTreeSet::new();
+    for (at, reached) in reach.iter().filter(|(at, reached)| reached.contains(at)) {
+        if !told.insert(*at) {
+            continue;
+        }
+        let back = |other: &At| {
+            let known = reach.get(other).map(|back| back.contains(at));
+            known.unwrap_or_else(|| reaches(world, *other, *at))
+        };
+        let ring: BTreeSet<At> = reached.iter().copied().filter(back).collect();
+        told.extend(&ring);
+        let names: Vec<&str> = ring.iter().map(|at| world.sites[*at].name.as_str()).collect();
+        let Some((last, others)) = names.split_last().filter(|(_, others)| !others.is_empty())
         else {
             continue;
         };
-        let (name, other) = (&world.sites[*at].name, &world.sites[*other].name);
-        findings.push(Finding {
-            severity: Severity::Warning,
-            stack: name.to_string(),
-            resource: None,
-            message: format!(
-                "Between the moves and the deployment, {name} and {other} import from each other."
+        findings.push(finding(
+            Severity::Warning,
+            world.sites[*at].name.as_str(),
+            format!(
+                "Between the moves and the deployment, {} and {last} import from each other.",
+                others.join(", ")
             ),
-            remedy: "Deploy soon: until then neither of the two can be deleted.".to_owned(),
-        });
+            "Deploy soon: until then none of them can be deleted.",
+        ));
     }
     findings
+}
+
+/// Whether a stack imports from another one, directly or through others.
+fn reaches(world: &World, from: At, to: At) -> bool {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+    while let Some(at) = open.pop() {
+        for next in world.producers(at) {
+            if next == to {
+                return true;
+            }
+            if seen.insert(next) {
+                open.push(next);
+            }
+        }
+    }
+    false
 }

@@ -1,8 +1,8 @@
 //! The way back: from where resources are now to where they were.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::build::Builder;
+use super::build::{Builder, Policies};
 use super::guide::Guide;
 use super::order;
 use super::steps::{Finding, Move, Plan, Severity};
@@ -10,10 +10,10 @@ use super::wishes::additions;
 use super::world::{At, Spot, World};
 use super::{apply::Relocation, characters, finish};
 use crate::compare::Comparison;
-use crate::model::{DeployedEnvironment, Location, Stack, Text};
+use crate::model::{DeployedEnvironment, Location, Stack, Text, Value};
 
 /// What is remembered of moves that were made. Nested stacks have the names that they were
-/// deployed with. Both lists may be empty.
+/// deployed with. All lists may be empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Past<'a> {
     /// The stacks before the moves: they tell what outputs and exports were called, and what
@@ -22,6 +22,9 @@ pub struct Past<'a> {
     /// The templates that were sent: they tell the characters outside of ASCII, which
     /// CloudFormation does not give back.
     pub sent: &'a [Stack],
+    /// The places of what a plan has retained ([`Plan::retained`]): they get back the deletion
+    /// policies that they had.
+    pub retained: &'a [Location],
 }
 
 /// Makes the plan that undoes moves.
@@ -58,10 +61,31 @@ pub fn reverse(deployed: &DeployedEnvironment, moves: &[Move], past: Past<'_>) -
     let additions = additions(&world, &relocations, &mut findings);
     let known: Vec<(At, &Stack)> =
         before.iter().filter_map(|stack| Some((world.at(stack.name.as_str())?, stack))).collect();
+    let policies = released(&world, &names, past.retained, &before);
     let guide = Guide::remembering(&world, &known);
-    let mut builder = Builder::new(world, guide, &deployed.stacks, additions);
+    let mut builder = Builder::new(world, guide, &deployed.stacks, additions, policies);
     builder.carry_out(&relocations);
     finish(deployed, builder, Vec::new(), findings, &doubts)
+}
+
+/// The policies that were there before a plan has retained something. What is not retained any
+/// more has been deployed since, and what was not there before has none to go back to.
+fn released(world: &World, names: &Names, retained: &[Location], before: &[Stack]) -> Policies {
+    let mut policies = Policies { release: true, ..Policies::default() };
+    let retained: BTreeSet<&Location> = retained.iter().collect();
+    for place in retained {
+        let stack = names.now(place.stack.as_str());
+        let id = Text::from(place.logical_id.as_str());
+        let old = before.iter().find(|other| other.name.as_str() == stack);
+        let old = old.and_then(|stack| stack.template.resource(&id));
+        let Some((at, old)) = world.at(&stack).zip(old) else { continue };
+        let now = world.resource(&(at, id.clone())).and_then(|body| body.get("DeletionPolicy"));
+        let policy = old.get("DeletionPolicy");
+        if now.and_then(Value::as_str) == Some("Retain") && now != policy {
+            policies.by_stack.entry(at).or_default().insert(id, policy.cloned());
+        }
+    }
+    policies
 }
 
 /// The names of nested stacks, which follow the resources that make them.

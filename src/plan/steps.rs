@@ -46,7 +46,8 @@ pub enum Action {
 
 /// An ordinary change of one stack. Unlike a refactor, CloudFormation carries out whatever differs:
 /// a change set that has anything but the addition or removal of the one filler
-/// (`AWS::CloudFormation::WaitConditionHandle`) must not be executed.
+/// (`AWS::CloudFormation::WaitConditionHandle`), and the policies of what is retained, must not be
+/// executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
@@ -65,6 +66,9 @@ pub struct Change {
     pub parameters: Vec<(String, String)>,
     /// Capabilities to acknowledge.
     pub capabilities: Vec<String>,
+    /// The resources whose `DeletionPolicy` changes, their logical IDs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retained: Vec<String>,
 }
 
 /// Why a stack is changed apart from the refactors.
@@ -80,6 +84,13 @@ pub enum Purpose {
     Fill,
     /// It has a filler that is not needed any more.
     RemoveFiller,
+    /// It has resources that the deployment makes anew elsewhere, where they are the same things:
+    /// they get the `DeletionPolicy` `Retain`, so that this stack does not delete them afterwards.
+    /// CloudFormation does not take such a change alone ("You can't update the DeletionPolicy
+    /// attribute by itself"), so a filler comes or goes with it.
+    Retain,
+    /// The resources that were retained get the `DeletionPolicy` again that they had.
+    Release,
 }
 
 /// A stack refactor of at most five stacks.
@@ -137,6 +148,30 @@ pub struct Staying {
     pub consequence: String,
     /// Data or identity is lost when it is replaced.
     pub dangerous: bool,
+    /// What happens when the old and the new one meet.
+    #[serde(default)]
+    pub hand_over: HandOver,
+    /// Its physical ID, if it is known.
+    #[serde(default)]
+    pub physical_id: Option<String>,
+    /// Texts of the properties that identify it, as far as they are known, by path below
+    /// `Properties`.
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
+}
+
+/// What happens when a resource is made anew while the old one exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HandOver {
+    /// They are two things.
+    #[default]
+    None,
+    /// They are one thing, which the new stack writes over, and which the old one is told to
+    /// leave alone.
+    Retained,
+    /// They would be one thing, which cannot be created while it exists: the deployment fails.
+    Exclusive,
 }
 
 /// Something that has to be known before a plan is carried out.
@@ -183,6 +218,15 @@ impl Plan {
         batches.flatten()
     }
 
+    /// Returns the places of the resources that are retained by a step.
+    pub fn retained(&self) -> Vec<Location> {
+        let changes = self.steps.iter().filter_map(|step| match &step.action {
+            Action::Change(change) if change.purpose == Purpose::Retain => Some(change),
+            Action::Change(_) | Action::Refactor(_) => None,
+        });
+        changes.flat_map(Change::places).collect()
+    }
+
     /// Returns from where to where resources move in the end, sorted by source.
     pub fn net_moves(&self) -> Vec<Move> {
         let mut last: BTreeMap<&str, Move> = BTreeMap::new();
@@ -200,6 +244,13 @@ impl Plan {
     /// Whether something forbids that the plan is carried out.
     pub fn is_refused(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Error)
+    }
+}
+
+impl Change {
+    /// Returns the places of the resources whose deletion policies change.
+    pub fn places(&self) -> impl Iterator<Item = Location> {
+        self.retained.iter().map(|id| Location::new(&self.stack, id))
     }
 }
 

@@ -6,8 +6,9 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::apply::Relocation;
 use super::choices::Choices;
+use super::hand_over::{self, Retained};
 use super::sections::Additions;
-use super::steps::{Finding, Severity, Staying};
+use super::steps::{Finding, HandOver, Severity, Staying};
 use super::world::{At, Spot, World};
 use crate::compare::{Comparison, Mapping};
 use crate::model::{DeployedEnvironment, DeployedStack, Location, Object, Stack, Text, Value};
@@ -23,6 +24,8 @@ pub(super) struct Wishes {
     pub(super) findings: Vec<Finding>,
     /// What stacks need beforehand.
     pub(super) additions: BTreeMap<At, Additions>,
+    /// Old definitions whose deletion would take away what the new ones write.
+    pub(super) retained: Retained,
 }
 
 /// What the moves are made of.
@@ -115,6 +118,7 @@ pub(super) fn decide(world: &World, sources: &Sources<'_>, parts: &Counterparts<
     keep_out_of_the_way(world, &mut moving, &mut wishes);
     wishes.moves = moving.into_iter().map(|(from, (to, _))| Relocation { from, to }).collect();
     wishes.additions = additions(world, &wishes.moves, &mut wishes.findings);
+    hand_over::decide(world, sources, parts, &mut wishes);
     wishes
 }
 
@@ -171,13 +175,21 @@ fn exists(stack: Option<&DeployedStack>, place: &Location) -> bool {
 
 /// A definition without a resource.
 fn absent(mapping: &Mapping) -> Staying {
+    let reason = "is in the template only: its condition is not met".to_owned();
+    staying(mapping, reason, "There is nothing to move and nothing to lose.", false)
+}
+
+fn staying(mapping: &Mapping, reason: String, consequence: &str, dangerous: bool) -> Staying {
     Staying {
         resource_type: mapping.resource_type.to_string(),
         source: mapping.source.location.to_string(),
         destination: mapping.destination.location.to_string(),
-        reason: "is in the template only: its condition is not met".to_owned(),
-        consequence: "There is nothing to move and nothing to lose.".to_owned(),
-        dangerous: false,
+        reason,
+        consequence: consequence.to_owned(),
+        dangerous,
+        hand_over: HandOver::None,
+        physical_id: None,
+        names: BTreeMap::new(),
     }
 }
 
@@ -299,14 +311,7 @@ impl Wishes {
             }
             (true, _) => "The deployment creates a new one and deletes the old one with its data.",
         };
-        self.staying.push(Staying {
-            resource_type: mapping.resource_type.to_string(),
-            source: mapping.source.location.to_string(),
-            destination: mapping.destination.location.to_string(),
-            reason,
-            consequence: consequence.to_owned(),
-            dangerous,
-        });
+        self.staying.push(staying(mapping, reason, consequence, dangerous));
     }
 }
 

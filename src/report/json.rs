@@ -53,6 +53,8 @@ struct StepWire<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     purpose: Option<Purpose>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    retained: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
     moves: &'a [Move],
 }
 
@@ -236,6 +238,7 @@ fn plan(plan: &Plan) -> PlanWire<'_> {
             kind: "change",
             stacks: vec![&change.stack],
             purpose: Some(change.purpose),
+            retained: &change.retained,
             moves: &[],
         },
         Action::Refactor(batch) => StepWire {
@@ -243,6 +246,7 @@ fn plan(plan: &Plan) -> PlanWire<'_> {
             kind: "refactor",
             stacks: batch.stacks.iter().map(|stack| stack.name.as_str()).collect(),
             purpose: None,
+            retained: &[],
             moves: &batch.moves,
         },
     });

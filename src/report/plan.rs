@@ -78,6 +78,14 @@ fn changed(change: &Change) -> String {
             format!("give stack {stack} a filler, since it would become empty")
         }
         Purpose::RemoveFiller => format!("take the filler out of stack {stack}"),
+        Purpose::Retain => format!(
+            "let stack {stack} retain {}, so that it does not delete what the deployment makes \
+             anew",
+            plain(&change.retained.join(", "))
+        ),
+        Purpose::Release => {
+            format!("take the retention of {} back in stack {stack}", plain(&change.retained.join(", ")))
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use super::error::Problem;
 use super::journal::{Task, read};
 use super::state::State;
-use crate::plan::{Move, Plan};
+use crate::model::Location;
+use crate::plan::{Move, Plan, Purpose};
 
 /// What a run has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct Past {
     pub before: BTreeMap<String, String>,
     /// The templates that were sent last, by stack.
     pub sent: BTreeMap<String, String>,
+    /// The places of the resources that were retained.
+    pub retained: Vec<Location>,
 }
 
 /// Returns what a run has done, from its journal.
@@ -33,13 +36,18 @@ pub fn past(journal: &Path) -> Result<Past, Problem> {
         moves: Vec::new(),
         before: BTreeMap::new(),
         sent: BTreeMap::new(),
+        retained: Vec::new(),
     };
     for step in 0..state.begin.steps() {
         let (Some(before), Some(task)) = (state.before(step), state.begin.task(step)) else {
             continue;
         };
-        if let Task::Refactor(batch) = task {
-            past.moves.extend(batch.moves.iter().cloned());
+        match task {
+            Task::Refactor(batch) => past.moves.extend(batch.moves.iter().cloned()),
+            Task::Change(change) if change.purpose == Purpose::Retain => {
+                past.retained.extend(change.places());
+            }
+            Task::Change(_) | Task::Delete(_) => {}
         }
         for stack in before {
             if let Some(body) = &stack.body {

@@ -82,6 +82,7 @@ fn refactor(
                     template: filled.clone(),
                     parameters: Vec::new(),
                     capabilities: capabilities(),
+                    retained: Vec::new(),
                 };
                 steps.push(Action::Change(change));
                 let gone = Deletion {
@@ -126,11 +127,14 @@ fn change(
             purpose: match change.purpose {
                 Purpose::RemoveFiller => Purpose::Fill,
                 Purpose::Create | Purpose::Prepare | Purpose::Fill => Purpose::RemoveFiller,
+                Purpose::Retain => Purpose::Release,
+                Purpose::Release => Purpose::Retain,
             },
             before: Some(now),
             template: body,
             parameters: Vec::new(),
             capabilities: capabilities(),
+            retained: change.retained.clone(),
         })),
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::aws::{ChangeSetChange, RefactorAction, RefactorState};
 use crate::model::Location;
-use crate::plan::{Batch, Move};
+use crate::plan::{Batch, Change, Move, Purpose};
 use crate::template;
 
 /// The type of a resource that does nothing and costs nothing, so that a stack is not empty.
@@ -102,13 +102,16 @@ pub(super) fn unasked(
 }
 
 /// Compares what a change set would do with what the templates say: only fillers may come and
-/// go. Returns a sentence for every difference. A body of `None` is a stack that does not exist.
+/// go, and of what is retained or released only what is not a property may change. That may also
+/// not be shown at all. Returns a sentence for every difference. A body of `None` is a stack that
+/// does not exist.
 pub(super) fn unexpected(
     before: Option<&str>,
-    after: &str,
+    change: &Change,
     changes: &[ChangeSetChange],
 ) -> Vec<String> {
-    let (Some(old), Some(new)) = (resources(before.unwrap_or_default()), resources(after)) else {
+    let old = resources(before.unwrap_or_default());
+    let (Some(old), Some(new)) = (old, resources(&change.template)) else {
         return vec!["the template cannot be read".to_owned()];
     };
     let differ = |one: &BTreeSet<_>, other: &BTreeSet<_>, action: &'static str| {
@@ -120,6 +123,7 @@ pub(super) fn unexpected(
     let expected: BTreeSet<_> = added.union(&removed).cloned().collect();
     let found: BTreeSet<_> = changes
         .iter()
+        .filter(|each| !is_policy(change, each))
         .map(|each| (each.action.clone(), each.logical_id.clone(), each.resource_type.clone()))
         .collect();
     let mut differences: Vec<String> = found
@@ -132,6 +136,17 @@ pub(super) fn unexpected(
         missing.map(|(action, id, _)| format!("it would not {} {id}", action.to_lowercase())),
     );
     differences
+}
+
+/// Whether nothing but the policies of a resource changes that is to be retained or released.
+fn is_policy(change: &Change, each: &ChangeSetChange) -> bool {
+    let harmless =
+        |scope: &String| matches!(&**scope, "DeletionPolicy" | "UpdateReplacePolicy" | "Metadata");
+    each.action == "Modify"
+        && matches!(change.purpose, Purpose::Retain | Purpose::Release)
+        && change.retained.contains(&each.logical_id)
+        && matches!(&*each.replacement, "" | "False")
+        && each.scope.iter().all(harmless)
 }
 
 /// The resources of a template: logical ID and type.

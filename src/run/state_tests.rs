@@ -130,6 +130,7 @@ fn a_stack_is_expected_as_the_first_step_ahead_needs_it() {
         template: "{}".to_owned(),
         parameters: Vec::new(),
         capabilities: Vec::new(),
+        retained: Vec::new(),
     });
     let later = batch(&[("A", Some("a")), ("N", Some("n"))]);
     let deletion = Deletion { stack: "A".to_owned(), id: None, before: "gone".to_owned() };

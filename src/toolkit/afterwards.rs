@@ -167,7 +167,7 @@ pub(super) async fn undo_for(
     }
     let (before, sent) = (self::stacks(&past.before), self::stacks(&past.sent));
     let deployed = Box::pin(known.read(&past, host)).await?;
-    let remembered = plan::Past { before: &before, sent: &sent };
+    let remembered = plan::Past { before: &before, sent: &sent, retained: &past.retained };
     let plan = plan::reverse(&deployed, &back, remembered);
     let problems: Vec<String> = plan
         .findings
@@ -222,7 +222,7 @@ impl Known {
         let past = past(journal).map_err(|problem| self.stopped(RunError::of(problem)))?;
         let deployed = Box::pin(self.read(&past, host)).await?;
         let (before, sent) = (stacks(&past.before), stacks(&past.sent));
-        let remembered = plan::Past { before: &before, sent: &sent };
+        let remembered = plan::Past { before: &before, sent: &sent, retained: &past.retained };
         Ok(plan::reverse(&deployed, &past.moves, remembered))
     }
 

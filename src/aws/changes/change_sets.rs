@@ -90,6 +90,10 @@ pub struct ChangeSetChange {
     pub logical_id: String,
     /// Its type.
     pub resource_type: String,
+    /// For `Modify`: `True`, `False` or `Conditional`; else empty.
+    pub replacement: String,
+    /// For `Modify`: what of it changes, such as `Properties`, `Metadata`, `DeletionPolicy`.
+    pub scope: Vec<String>,
 }
 
 impl Session {
@@ -148,6 +152,8 @@ impl Session {
                     action: text(change.action.as_ref()),
                     logical_id: change.logical_resource_id.unwrap_or_default(),
                     resource_type: change.resource_type.unwrap_or_default(),
+                    replacement: text(change.replacement.as_ref()),
+                    scope: change.scope.iter().flatten().map(|one| one.as_str().to_owned()).collect(),
                 });
             }
             token = page.next_token.filter(|token| !token.is_empty());

@@ -78,10 +78,14 @@ pub(super) fn let_go(
     Ok(failed)
 }
 
-/// A thing stays in the account and belongs to no stack any more.
+/// A thing stays in the account and belongs to no stack any more, unless another definition has
+/// written over it.
 fn release(tx: &mut Tx<'_>, stack: &Stack, resource: &Resource) -> Answer<()> {
     let found = resources::find(tx, &resource.resource_type, &resource.physical_id)?;
-    let own = |physical: &Physical| physical.stack_id.as_ref() == Some(&stack.info.id);
+    let own = |physical: &Physical| {
+        physical.stack_id.as_ref() == Some(&stack.info.id)
+            && physical.logical_id.as_ref() == Some(&resource.logical_id)
+    };
     let Some(mut physical) = found.filter(own) else { return Ok(()) };
     (physical.stack_id, physical.logical_id) = (None, None);
     resources::save(tx, &physical)

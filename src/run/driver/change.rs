@@ -56,8 +56,7 @@ impl Driver<'_> {
                 }
                 ChangeSetMeans::Ready => {
                     let changes = state.map(|state| state.changes).unwrap_or_default();
-                    let differences =
-                        unexpected(before.body.as_deref(), &change.template, &changes);
+                    let differences = unexpected(before.body.as_deref(), change, &changes);
                     if !differences.is_empty() {
                         self.drop_change_set(step, &open, &differences.join("; ")).await?;
                         let stack = change.stack.clone();

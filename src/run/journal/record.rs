@@ -309,6 +309,12 @@ impl<'a> Task<'a> {
                 Purpose::Prepare => format!("prepare {} for what moves into it", change.stack),
                 Purpose::Fill => format!("put a filler into {}", change.stack),
                 Purpose::RemoveFiller => format!("remove the filler from {}", change.stack),
+                Purpose::Retain => {
+                    format!("let {} retain {}", change.stack, change.retained.join(", "))
+                }
+                Purpose::Release => {
+                    format!("let {} go from {}", change.retained.join(", "), change.stack)
+                }
             },
             Task::Delete(deletion) => format!("delete {}, which is empty", deletion.stack),
         }

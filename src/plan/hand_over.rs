@@ -1,0 +1,259 @@
+//! Resources that stay and that the deployment makes anew: what becomes of the thing that both
+//! definitions mean, when the old stack deletes its own.
+//!
+//! Logical IDs do not contain the stack, so that an inline policy that goes to another stack has
+//! the same name on the same role there. The new stack writes over it, without a word, and the
+//! old one deletes it afterwards. So the old one is told to retain it before it leaves its
+//! template. What cannot be made while the old one exists cannot be handed over: that is said.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::same::{Sameness, Seen, Side, Sides};
+use super::steps::{Finding, HandOver, Severity, Staying};
+use super::wishes::{Counterparts, Sources, Wishes};
+use super::world::{At, Spot, World};
+use crate::model::{Location, Object, Text, Value};
+use crate::registry::{self, Clash, Identity, Key};
+
+/// Old definitions that are to be retained, by stack.
+pub(super) type Retained = BTreeMap<At, BTreeSet<Text>>;
+
+/// Decides for everything that stays how it is handed over.
+pub(super) fn decide(
+    world: &World,
+    sources: &Sources<'_>,
+    parts: &Counterparts<'_>,
+    wishes: &mut Wishes,
+) {
+    let moves = std::mem::take(&mut wishes.moves);
+    let sides = Sides::new(world, sources, parts, &moves);
+    let (mut retained, mut findings) = (Retained::new(), Vec::new());
+    for staying in &mut wishes.staying {
+        let Some((from, goal)) = places(world, staying) else { continue };
+        staying.physical_id = sides.physical_id(&from).map(str::to_owned);
+        let meeting = Meeting { world, sides: &sides, from: &from, goal: &goal };
+        let Some(Identity { clash, by }) = registry::identity(&staying.resource_type) else {
+            continue;
+        };
+        let Some(sameness) = meeting.take_place(staying, &by) else { continue };
+        match (clash, sameness) {
+            (_, Sameness::Different) => {}
+            (Clash::Overwrites, _) => {
+                staying.hand_over = HandOver::Retained;
+                let consequence = match by {
+                    Key::All => {
+                        "The deployment creates it anew; the old stack is told not to delete its \
+                         own, since nobody knows what else that would take away."
+                    }
+                    Key::Properties { .. } => {
+                        "The deployment writes over it, and the old stack is told to leave it \
+                         alone: at no moment is it missing."
+                    }
+                };
+                consequence.clone_into(&mut staying.consequence);
+                if !is_retained(world.resource(&from)) {
+                    retained.entry(from.0).or_default().insert(from.1.clone());
+                }
+            }
+            (Clash::Excludes, Sameness::Same) => {
+                staying.hand_over = HandOver::Exclusive;
+                staying.consequence = "The deployment fails: a new one cannot be created while \
+                                       the old one exists."
+                    .to_owned();
+                findings.push(refusal(staying, &goal));
+            }
+            (Clash::Excludes, Sameness::Unknown) => findings.push(doubt(staying, &goal)),
+        }
+    }
+    wishes.retained = retained;
+    wishes.findings.extend(findings);
+    wishes.moves = moves;
+}
+
+/// Where a resource stays, and where the app has it now.
+fn places(world: &World, staying: &Staying) -> Option<(Spot, Location)> {
+    let source: Location = staying.source.parse().ok()?;
+    let from = (world.at(source.stack.as_str())?, Text::from(source.logical_id.as_str()));
+    // What is in the template only has nothing that could be deleted.
+    let exists = !world.absent.contains(&from);
+    Some((from, staying.destination.parse().ok()?)).filter(|_| exists)
+}
+
+/// An old and a new definition.
+struct Meeting<'a> {
+    world: &'a World,
+    sides: &'a Sides<'a>,
+    from: &'a Spot,
+    goal: &'a Location,
+}
+
+impl Meeting<'_> {
+    /// Returns whether both are one thing; `None` if they never meet. Notes by which names they
+    /// are known.
+    fn take_place(&self, staying: &mut Staying, by: &Key) -> Option<Sameness> {
+        let old = self.world.resource(self.from)?;
+        let type_of = |body: &Object| body.get("Type").and_then(Value::as_str).map(str::to_owned);
+        let kept = self.sides.local_of(self.from.0).and_then(|stack| {
+            stack.template.resource(&self.from.1).filter(|body| type_of(body) == type_of(old))
+        });
+        let new_side = self.sides.local(self.goal.stack.as_str())?;
+        let new = self.sides.resource(new_side, self.goal.logical_id.as_str())?;
+        let pair = Pair { sides: self.sides, new_side, old: properties(old), new: properties(new) };
+        let sameness = match by {
+            Key::All => pair.as_a_whole(self.from.0),
+            Key::Properties { values, members } => {
+                let mut sameness = Sameness::Same;
+                for part in values {
+                    let one = pair.value(self.from.0, part.path, part.optional, staying);
+                    sameness = worse(sameness, one);
+                }
+                if !members.is_empty() {
+                    sameness = worse(sameness, pair.meet(self.from.0, members));
+                }
+                sameness
+            }
+        };
+        // Another resource has its logical ID: then that is changed in place, not deleted.
+        kept.is_none().then_some(sameness)
+    }
+}
+
+fn properties(body: &Object) -> Option<&Object> {
+    body.get("Properties").and_then(Value::as_object)
+}
+
+/// The worse of two answers: one part that differs is enough.
+fn worse(one: Sameness, other: Sameness) -> Sameness {
+    match (one, other) {
+        (Sameness::Different, _) | (_, Sameness::Different) => Sameness::Different,
+        (Sameness::Unknown, _) | (_, Sameness::Unknown) => Sameness::Unknown,
+        (Sameness::Same, Sameness::Same) => Sameness::Same,
+    }
+}
+
+/// The properties of both.
+struct Pair<'a> {
+    sides: &'a Sides<'a>,
+    new_side: Side,
+    old: Option<&'a Object>,
+    new: Option<&'a Object>,
+}
+
+impl<'a> Pair<'a> {
+    fn both(&self, path: &str) -> (Option<&'a Value>, Option<&'a Value>) {
+        let of = |properties: Option<&'a Object>| {
+            let mut segments = path.split('/');
+            let first = properties?.get(segments.next()?)?;
+            segments.try_fold(first, |value, segment| value.get(segment))
+        };
+        (of(self.old), of(self.new))
+    }
+
+    fn value(&self, at: At, path: &str, optional: bool, staying: &mut Staying) -> Sameness {
+        match self.both(path) {
+            (Some(old), Some(new)) => {
+                let old = self.sides.look(Side::Deployed(at), old);
+                let name = old.text();
+                staying.names.extend(name.map(|name| (path.to_owned(), name)));
+                self.sides.compare(&old, &self.sides.look(self.new_side, new))
+            }
+            (None, None) if optional => Sameness::Same,
+            // Left out on one side, it may still be the default that the other one spells out.
+            (None, Some(_)) | (Some(_), None) if optional => Sameness::Unknown,
+            _ => Sameness::Different,
+        }
+    }
+
+    /// Whether lists share a member.
+    fn meet(&self, at: At, paths: &[&str]) -> Sameness {
+        let mut best = Sameness::Different;
+        for path in paths {
+            let (Some(old), Some(new)) = self.both(path) else { continue };
+            let old = self.sides.members(Side::Deployed(at), old);
+            let new = self.sides.members(self.new_side, new);
+            for (old, new) in old.iter().flat_map(|old| new.iter().map(move |new| (old, new))) {
+                best = match (best, self.sides.compare(old, new)) {
+                    (Sameness::Same, _) | (_, Sameness::Same) => Sameness::Same,
+                    (Sameness::Unknown, _) | (_, Sameness::Unknown) => Sameness::Unknown,
+                    _ => Sameness::Different,
+                };
+            }
+        }
+        best
+    }
+
+    /// What a custom resource deletes is not known. It is another thing only if everything that
+    /// it is about goes away with the old one: then it has to clean up behind itself.
+    fn as_a_whole(&self, at: At) -> Sameness {
+        let mut about = Object::new();
+        for (name, value) in self.old.into_iter().flat_map(Object::iter) {
+            if name != "ServiceToken" {
+                about.insert(name.clone(), value.clone());
+            }
+        }
+        let seen: Seen = self.sides.look(Side::Deployed(at), &Value::Object(about));
+        if seen.is_of_others() { Sameness::Different } else { Sameness::Unknown }
+    }
+}
+
+/// Whether the deletion of a definition leaves the thing alone already.
+fn is_retained(body: Option<&Object>) -> bool {
+    let policy = body.and_then(|body| body.get("DeletionPolicy")).and_then(Value::as_str);
+    matches!(policy, Some("Retain" | "RetainExceptOnCreate"))
+}
+
+fn names(staying: &Staying) -> String {
+    let names = staying.names.iter().map(|(path, name)| format!("{path} `{name}`"));
+    let names: Vec<String> = names.collect();
+    if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
+}
+
+/// The stack that has the old definition.
+fn old_stack(staying: &Staying) -> &str {
+    staying.source.rsplit_once('.').map_or(staying.source.as_str(), |(stack, _)| stack)
+}
+
+fn refusal(staying: &Staying, goal: &Location) -> Finding {
+    let stack = old_stack(staying);
+    let remedy = if stack == goal.stack.as_str() {
+        format!(
+            "Keep its logical ID (`overrideLogicalId`), or take it out of the app for one \
+             deployment of {stack}: it is missing until the next."
+        )
+    } else {
+        format!(
+            "Keep it in {stack}, or deploy {stack} without it first: it is missing until {} is \
+             deployed.",
+            goal.stack
+        )
+    };
+    Finding {
+        severity: Severity::Warning,
+        stack: goal.stack.to_string(),
+        resource: Some(goal.logical_id.to_string()),
+        message: format!(
+            "The deployment cannot create `{goal}` while `{}` exists: both are the same {}{}.",
+            staying.source,
+            staying.resource_type,
+            names(staying)
+        ),
+        remedy,
+    }
+}
+
+fn doubt(staying: &Staying, goal: &Location) -> Finding {
+    Finding {
+        severity: Severity::Warning,
+        stack: goal.stack.to_string(),
+        resource: Some(goal.logical_id.to_string()),
+        message: format!(
+            "`{goal}` and `{}` may be the same {}{}; if they are, the deployment cannot create the \
+             new one while the old one exists.",
+            staying.source,
+            staying.resource_type,
+            names(staying)
+        ),
+        remedy: "Look what they come to, and give the new one another name if they are one."
+            .to_owned(),
+    }
+}
