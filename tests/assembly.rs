@@ -431,7 +431,9 @@ fn missing_context_is_listed_once() {
         "manifest.json",
         r#"{"version":"55.0.0","missing":[{"key":"a","provider":"p","props":{}},{"key":"a"},{"key":"b"}]}"#,
     )]);
-    assert_eq!(result.unwrap().missing, ["a", "b"]);
+    let assembly = result.unwrap();
+    assert_eq!(assembly.missing_keys(), ["a", "b"]);
+    assert_eq!(assembly.missing[0].provider, "p");
 }
 
 #[test]

@@ -40,6 +40,12 @@ pub(super) struct Manifest {
 pub(super) struct MissingContext {
     /// Its key.
     pub key: String,
+    /// Who knows the value.
+    #[serde(default)]
+    pub provider: String,
+    /// What the provider has to be told.
+    #[serde(default)]
+    pub props: BTreeMap<String, Json>,
 }
 
 /// An artifact of whatever type.

@@ -28,4 +28,4 @@ pub use error::{AssemblyError, SelectError};
 pub use load::{LoadOptions, load};
 pub use manifest::MAX_SCHEMA;
 pub use select::select;
-pub use stack::{Assembly, AssemblyStack, LookupRole, StackProperties};
+pub use stack::{Assembly, AssemblyStack, LookupRole, Missing, StackProperties};

@@ -19,11 +19,31 @@ pub struct Assembly {
     /// All stacks: those of the outermost assembly first, then those of nested ones level by
     /// level; in each assembly by artifact id.
     pub stacks: Vec<AssemblyStack>,
-    /// The keys of context values that the app lacked; it has to be synthesized again with them.
-    pub missing: Vec<String>,
+    /// The context values that the app lacked, each key once: it was synthesized with made-up ones
+    /// and has to be synthesized again.
+    pub missing: Vec<Missing>,
     /// What was passed over, a sentence each: artifacts of unknown types, nested stacks without a
     /// template, a broken construct tree.
     pub warnings: Vec<String>,
+}
+
+/// A context value that an app lacked (cloud assembly schema, `MissingContext`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The key under which the app looks for it.
+    pub key: String,
+    /// Who knows it, such as `vpc-provider`.
+    pub provider: String,
+    /// What the provider has to be told: account and region, the role to look up with, and what
+    /// is looked for.
+    pub props: BTreeMap<String, Json>,
+}
+
+impl Assembly {
+    /// Returns the keys of the context values that the app lacked.
+    pub fn missing_keys(&self) -> Vec<String> {
+        self.missing.iter().map(|missing| missing.key.clone()).collect()
+    }
 }
 
 /// A stack of an assembly.

@@ -7,9 +7,10 @@ use super::confine::{Confined, Entered, Mention, Root};
 use super::error::AssemblyError;
 use super::load::LoadOptions;
 use super::manifest::{
-    Artifact, AssemblyArtifact, FileArtifact, MAX_SCHEMA, Manifest, check_version, read_json,
-    semver_major,
+    Artifact, AssemblyArtifact, FileArtifact, MAX_SCHEMA, Manifest, MissingContext, check_version,
+    read_json, semver_major,
 };
+use super::stack::Missing;
 
 /// How deep assemblies may be nested. Stages in stages are rare; this is a bound, not a rule.
 const MAX_DEPTH: usize = 32;
@@ -39,8 +40,8 @@ pub(super) struct Manifests {
     pub version: String,
     /// Its major part.
     pub schema_major: u64,
-    /// Keys of missing context values.
-    pub missing: Vec<String>,
+    /// Missing context values, each key once.
+    pub missing: Vec<Missing>,
     /// What was passed over.
     pub warnings: Vec<String>,
 }
@@ -142,8 +143,9 @@ impl Manifests {
             self.schema_major = major;
         }
         for missing in manifest.missing.unwrap_or_default() {
-            if !self.missing.contains(&missing.key) {
-                self.missing.push(missing.key);
+            if !self.missing.iter().any(|known| known.key == missing.key) {
+                let MissingContext { key, provider, props } = missing;
+                self.missing.push(Missing { key, provider, props });
             }
         }
         let artifacts = manifest.artifacts.unwrap_or_default();

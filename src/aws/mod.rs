@@ -16,6 +16,7 @@ mod error;
 mod facts;
 mod gaps;
 mod listing;
+mod lookups;
 mod nested;
 mod read;
 mod reading;
@@ -33,6 +34,7 @@ pub use changes::{
 };
 pub use client::Client;
 pub use error::{AwsError, Call, CallError, Cause};
+pub use lookups::{Found, Lookup, LookupError, LookupProblem, can_look_up};
 pub use read::{Depth, Read, ReadRequest, Wanted};
 pub use roles::{Purpose, Role, RoleOptions, RoleOptionsError, Roles, fill_in};
 pub use session::Session;

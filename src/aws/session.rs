@@ -18,6 +18,8 @@ pub struct Session(Arc<Inner>);
 struct Inner {
     identified: Identified,
     cloudformation: Client<aws_sdk_cloudformation::Client>,
+    ec2: Client<aws_sdk_ec2::Client>,
+    route53: Client<aws_sdk_route53::Client>,
     s3: Client<aws_sdk_s3::Client>,
     ssm: Client<aws_sdk_ssm::Client>,
 }
@@ -56,6 +58,10 @@ impl Session {
         let path_style = config.endpoint_url().is_some();
         let s3 = aws_sdk_s3::config::Builder::from(config).force_path_style(path_style);
         let s3_once = s3.clone().retry_config(RetryConfig::disabled());
+        let ec2 = aws_sdk_ec2::config::Builder::from(config);
+        let ec2_once = ec2.clone().retry_config(RetryConfig::disabled());
+        let route53 = aws_sdk_route53::config::Builder::from(config);
+        let route53_once = route53.clone().retry_config(RetryConfig::disabled());
         let ssm = aws_sdk_ssm::config::Builder::from(config);
         let ssm_once = ssm.clone().retry_config(RetryConfig::disabled());
         let wrap = Wrap { environment: &identified.environment, limits };
@@ -63,6 +69,14 @@ impl Session {
             cloudformation: wrap.client(
                 aws_sdk_cloudformation::Client::from_conf(partitioned.build()),
                 aws_sdk_cloudformation::Client::from_conf(once.build()),
+            ),
+            ec2: wrap.client(
+                aws_sdk_ec2::Client::from_conf(ec2.build()),
+                aws_sdk_ec2::Client::from_conf(ec2_once.build()),
+            ),
+            route53: wrap.client(
+                aws_sdk_route53::Client::from_conf(route53.build()),
+                aws_sdk_route53::Client::from_conf(route53_once.build()),
             ),
             s3: wrap.client(
                 aws_sdk_s3::Client::from_conf(s3.build()),
@@ -95,6 +109,16 @@ impl Session {
     /// Returns the client of CloudFormation.
     pub fn cloudformation(&self) -> &Client<aws_sdk_cloudformation::Client> {
         &self.0.cloudformation
+    }
+
+    /// Returns the client of EC2.
+    pub fn ec2(&self) -> &Client<aws_sdk_ec2::Client> {
+        &self.0.ec2
+    }
+
+    /// Returns the client of Route 53.
+    pub fn route53(&self) -> &Client<aws_sdk_route53::Client> {
+        &self.0.route53
     }
 
     /// Returns the client of S3.

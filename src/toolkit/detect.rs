@@ -152,7 +152,7 @@ fn warnings(sources: &Sources) -> Vec<String> {
             all.push(format!(
                 "{flag}: the assembly contains missing context, in place of which there are made-up \
                  values; `cdk synth` looks it up. Missing context keys: '{}'",
-                assembly.missing.join("', '")
+                assembly.missing_keys().join("', '")
             ));
         }
     };
