@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::super::detect::{Detection, Sides};
 use super::super::planning::{Prepared, Refusals};
 use super::super::sources::{self, Sources};
+use super::super::context::require_context;
 use super::super::{Error, account};
 use super::targets::{Joined, Targets, asked_for};
 use crate::assembly::{Assembly, AssemblyStack};
@@ -86,6 +87,7 @@ async fn prepare(
     host: &dyn Host,
 ) -> Result<Deployment, Error> {
     let mut sources = sources::load(&settings, host).await?;
+    require_context(&sources.local)?;
     let asked = asked_for(&sources.local, &settings.stacks, deploying.all)?;
     let asked: Vec<String> = asked.iter().map(|stack| stack.hierarchical_id.clone()).collect();
     give_parameters(&mut sources, &deploying.parameters)?;
