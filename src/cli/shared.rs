@@ -21,6 +21,14 @@ pub(super) struct AppArgs {
     #[arg(short, long, value_name = "KEY=VALUE")]
     context: Vec<String>,
 
+    /// Look up context that the app lacks, and keep it in cdk.context.json (the default)
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "true|false", overrides_with_all = ["lookups", "no_lookups"], hide_short_help = true)]
+    lookups: Option<bool>,
+
+    /// Fail if the app lacks context, in place of looking it up
+    #[arg(long, overrides_with_all = ["lookups", "no_lookups"], hide_short_help = true)]
+    no_lookups: bool,
+
     /// Read cloud assemblies of a newer schema than this version knows
     #[arg(long)]
     ignore_schema_version: bool,
@@ -90,6 +98,7 @@ impl AppArgs {
         Typed {
             app: self.app.clone(),
             context: self.context.clone(),
+            lookups: if self.no_lookups { Some(false) } else { self.lookups },
             ignore_schema_version: self.ignore_schema_version,
             ..Typed::default()
         }

@@ -18,6 +18,7 @@ mod events;
 mod exports;
 mod faults;
 mod inventory;
+mod lookups;
 mod parameter_store;
 mod record;
 mod refactor;

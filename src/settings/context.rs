@@ -3,8 +3,12 @@
 
 use std::path::Path;
 
-use super::project::{CONTEXT_FILE, Project, optional};
+use super::project::{Project, optional};
 use super::{Context, SettingsError};
+use crate::model::{Object, Text, Value};
+
+/// What was looked up earlier, next to `cdk.json`.
+pub const CONTEXT_FILE: &str = "cdk.context.json";
 
 /// Merges all sources.
 pub(super) fn merge(
@@ -28,4 +32,34 @@ pub(super) fn merge(
         merged.insert(key.to_owned(), value.into());
     }
     Ok(merged)
+}
+
+/// Returns what [`CONTEXT_FILE`] holds with values that were looked up. What is there stays where
+/// it is, new keys go to the end, as the CDK CLI writes the file; a key that is there already (an
+/// earlier look-up that failed) gets its value.
+pub fn with_looked_up(mut existing: Object, found: Vec<(Text, Value)>) -> Object {
+    for (key, value) in found {
+        existing.insert(key, value);
+    }
+    existing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_stays_and_a_failed_look_up_gets_its_value() {
+        let member = |key: &str, value: &str| (Text::from(key), Value::from(value));
+        let failed: Object =
+            [(Text::from("$providerError"), Value::from("no credentials"))].into_iter().collect();
+        let existing: Object =
+            [member("z", "kept"), (Text::from("y"), Value::Object(failed)), member("x", "kept")]
+                .into_iter()
+                .collect();
+        let merged = with_looked_up(existing, vec![member("y", "found"), member("a", "new")]);
+        let members: Vec<_> =
+            merged.iter().map(|(key, value)| (key.as_str(), value.as_str().unwrap())).collect();
+        assert_eq!(members, [("z", "kept"), ("y", "found"), ("x", "kept"), ("a", "new")]);
+    }
 }

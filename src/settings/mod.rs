@@ -20,6 +20,7 @@ pub use account::{
     Account, DEFAULT_CONCURRENCY, DEFAULT_LOCAL, DEFAULT_TOOLKIT_STACK, Place,
     local as local_directory,
 };
+pub use context::{CONTEXT_FILE, with_looked_up};
 pub use decisions::{DecisionError, Named, Pair, Scope, Skip};
 pub use overrides::{OverrideError, read as mapping_file};
 
@@ -66,6 +67,8 @@ pub struct Typed {
     pub skip_file: Option<PathBuf>,
     /// `--context`, as often as it was given.
     pub context: Vec<String>,
+    /// `--lookups`, `--no-lookups`
+    pub lookups: Option<bool>,
     /// `--assume-refactorable`, as often as it was given.
     pub assume_refactorable: Vec<String>,
     /// `--assume-fixed`, as often as it was given.
@@ -182,6 +185,8 @@ pub struct Settings {
     pub stacks: Vec<String>,
     /// The context for the app, all sources merged.
     pub context: Context,
+    /// Whether context that the app lacks is looked up.
+    pub lookups: bool,
     /// Pairs that people decided.
     pub pairs: Vec<Pair>,
     /// What people excluded.
@@ -314,6 +319,7 @@ impl Settings {
             account,
             stacks: typed.stacks.clone(),
             context,
+            lookups: typed.lookups.or(project.lookups).or(user.lookups).unwrap_or(true),
             pairs,
             skip,
             assume_refactorable: typed.assume_refactorable.clone(),

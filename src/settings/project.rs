@@ -13,8 +13,6 @@ use super::{Context, Origin, Refactoring, Setting, SettingsError, Surroundings};
 pub(super) const PROJECT_FILE: &str = "cdk.json";
 /// The configuration file of a user, in the home directory.
 pub(super) const USER_FILE: &str = ".cdk.json";
-/// What the framework looked up earlier, next to [`PROJECT_FILE`].
-pub(super) const CONTEXT_FILE: &str = "cdk.context.json";
 
 /// The settings of one such file.
 #[derive(Debug, Default)]
@@ -26,6 +24,7 @@ pub(super) struct Project {
     pub(super) role_arn: Option<Setting<String>>,
     pub(super) toolkit_stack_name: Option<Setting<String>>,
     pub(super) context: Context,
+    pub(super) lookups: Option<bool>,
     pub(super) refactoring: Option<Setting<Refactoring>>,
     pub(super) ignore_ambiguous_refactoring: Option<Setting<bool>>,
 }
@@ -40,6 +39,7 @@ struct Wire {
     role_arn: Option<String>,
     toolkit_stack_name: Option<String>,
     context: Option<Context>,
+    lookups: Option<bool>,
     refactoring: Option<WireRefactoring>,
     ignore_ambiguous_refactoring: Option<bool>,
 }
@@ -77,6 +77,7 @@ impl Project {
             role_arn: wire.role_arn.map(found),
             toolkit_stack_name: wire.toolkit_stack_name.map(found),
             context: wire.context.unwrap_or_default(),
+            lookups: wire.lookups,
             refactoring: wire.refactoring.map(|choice| {
                 let choice = match choice {
                     WireRefactoring::Ask => Refactoring::Ask,

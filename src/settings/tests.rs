@@ -157,6 +157,18 @@ fn context_comes_from_the_flag_then_the_project_then_lookups_then_the_user() {
 }
 
 #[test]
+fn look_ups_are_made_unless_somebody_says_otherwise() {
+    let mut place = Place::new();
+    assert!(place.resolve().unwrap().lookups);
+    place = place.user(r#"{"lookups": false}"#);
+    assert!(!place.resolve().unwrap().lookups);
+    place = place.file("cdk.json", r#"{"lookups": true}"#);
+    assert!(place.resolve().unwrap().lookups);
+    place.typed.lookups = Some(false);
+    assert!(!place.resolve().unwrap().lookups);
+}
+
+#[test]
 fn context_without_a_value_and_reserved_context_are_refused() {
     let with = |text: &str| Place::new().typing(|typed| typed.context = vec![text.into()]).error();
     insta::assert_snapshot!(with("stage"), @"`--context stage` is not of the form `key=value`");

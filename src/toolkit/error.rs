@@ -1,7 +1,7 @@
 //! Why a use case fails.
 
 use crate::assembly::{AppError, AssemblyError, SelectError};
-use crate::aws::{AwsError, RoleOptionsError};
+use crate::aws::{AwsError, LookupError, RoleOptionsError};
 use crate::compare::CompareError;
 use crate::model::Environment;
 use crate::run::{JournalError, RunError};
@@ -31,6 +31,48 @@ pub enum Error {
         flag: &'static str,
         /// What is wrong with it.
         source: Box<AssemblyError>,
+    },
+    /// The app lacks context, and it is not to be looked up.
+    #[error("the app lacks context, and look-ups are turned off. Missing context keys: {}", quoted(.keys))]
+    NoLookups {
+        /// The keys.
+        keys: Vec<String>,
+    },
+    /// Context that the app lacks cannot be looked up.
+    #[error("{}", .failed.iter().map(LookupError::to_string).collect::<Vec<_>>().join("\n"))]
+    Lookup {
+        /// What is missing, and why it is not found.
+        failed: Vec<LookupError>,
+        /// The directory of the embedded CloudFormation, if that was asked.
+        local: Option<PathBuf>,
+    },
+    /// The app lacks what it was given.
+    #[error(
+        "the app was given context that was looked up, and synthesized again, but does not find \
+         it. Context keys: {}", quoted(.keys)
+    )]
+    ContextNotTaken {
+        /// The keys.
+        keys: Vec<String>,
+    },
+    /// What was looked up cannot be kept.
+    #[error("cannot write `{}`", .file.display())]
+    ContextFile {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// An assembly that is to be deployed was synthesized with made-up values.
+    #[error(
+        "the cloud assembly `{}` contains missing context, in place of which there are made-up \
+         values, and cannot be deployed. Missing context keys: {}", .directory.display(), quoted(.keys)
+    )]
+    MissingContext {
+        /// The assembly.
+        directory: PathBuf,
+        /// The keys.
+        keys: Vec<String>,
     },
     /// A pattern selects nothing.
     #[error(transparent)]
@@ -119,6 +161,23 @@ impl Error {
                     "`{command}` was run as a command, for there is no directory of this name"
                 ));
             }
+            Self::NoLookups { .. } => {
+                "`cdk synth` or `cdkr` with `--lookups` looks it up; commit cdk.context.json"
+            }
+            Self::Lookup { local: Some(local), .. } => {
+                return Some(format!(
+                    "the embedded CloudFormation answers look-ups from `{}`",
+                    local.join("<account>/<region>/lookups.json").display()
+                ));
+            }
+            Self::ContextNotTaken { .. } => {
+                "the app has to leave its context to the caller: `CDK_CONTEXT_JSON`, or the file \
+                 that `CONTEXT_OVERFLOW_LOCATION_ENV` names"
+            }
+            Self::MissingContext { .. } => {
+                "nothing was changed: `cdk synth` looks it up, or name the command of the app with \
+                 `--app` in place of the directory"
+            }
             Self::Decision(_) => {
                 "decisions name the deployed resource first, then the one as it is now: \
                  `Stack.LogicalId`, or the construct path"
@@ -140,6 +199,10 @@ impl Error {
         };
         Some(hint.to_owned())
     }
+}
+
+fn quoted(keys: &[String]) -> String {
+    format!("'{}'", keys.join("', '"))
 }
 
 impl From<AwsError> for Error {

@@ -7,6 +7,7 @@
 mod account;
 mod afterwards;
 mod carry_out;
+mod context;
 mod decisions;
 mod detect;
 mod error;
@@ -22,6 +23,7 @@ mod types;
 
 pub use afterwards::{NoRun, interrupted, latest, resume, revert};
 pub use carry_out::{Cancel, Carried, carry_out, interrupted_run};
+pub use context::require_context;
 pub use decisions::DecisionError;
 pub use detect::Outcome;
 pub use error::Error;

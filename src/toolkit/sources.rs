@@ -6,6 +6,7 @@ use std::{panic, thread};
 
 use super::Error;
 use super::account::{self, Connection};
+use super::context;
 use crate::assembly::{self, Assembly, LoadOptions};
 use crate::event::{Event, Host};
 use crate::model::{DeployedEnvironment, Text, Value};
@@ -45,7 +46,7 @@ pub(super) struct Account {
 /// Reads both sides, running the app if it has to be run.
 pub(super) async fn load(settings: &Settings, host: &dyn Host) -> Result<Sources, Error> {
     if let Some(against) = &settings.against {
-        return assemblies(settings, against, host);
+        return assemblies(settings, against, host).await;
     }
     let connection = account::connect(&settings.account).await?;
     let default = match &settings.app.value {
@@ -54,14 +55,16 @@ pub(super) async fn load(settings: &Settings, host: &dyn Host) -> Result<Sources
     };
     let default = default.as_ref().map(|(account, region)| (account.as_str(), region.as_str()));
     let directory = app(settings, default, host)?;
-    let mut local = read(APP, &directory, settings)?;
+    let local = read(APP, &directory, settings)?;
+    let mut local = context::complete(settings, default, Some(&connection), local, host).await?;
     let (environments, warnings) = account::read(&connection, settings, &mut local, host).await?;
     let deployed = Deployed::Account(Account { environments, warnings, connection });
     Ok(Sources { deployed, local })
 }
 
-/// Reads both assemblies at the same time.
-fn assemblies(
+/// Reads both assemblies at the same time. The account is asked for nothing but context that the
+/// app lacks.
+async fn assemblies(
     settings: &Settings,
     against: &Setting<PathBuf>,
     host: &dyn Host,
@@ -72,7 +75,9 @@ fn assemblies(
         let deployed = read(AGAINST, &against.value, settings);
         (deployed, local.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
     });
-    Ok(Sources { deployed: Deployed::Assembly(deployed?), local: local? })
+    let deployed = Deployed::Assembly(deployed?);
+    let local = context::complete(settings, None, None, local?, host).await?;
+    Ok(Sources { deployed, local })
 }
 
 /// Reads an assembly.

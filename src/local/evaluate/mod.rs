@@ -344,7 +344,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-pub(crate) use functions::{same, text};
+pub(crate) use functions::{same, text, zones};
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use super::form::Form;
 use super::http::Call;
 use super::log::RequestRecord;
 use super::protocol::{Protocol, Reply, json_reply};
-use super::{Server, cloud_control, cloudformation, ecr, s3, ssm, sts};
+use super::{Server, cloud_control, cloudformation, ec2, ecr, route53, s3, ssm, sts};
 use crate::local::error::{Answer, ServiceError};
 use crate::local::record::Json;
 use crate::local::state::Region;
@@ -15,7 +15,9 @@ use crate::local::state::Region;
 pub(super) enum Service {
     CloudFormation,
     CloudControl,
+    Ec2,
     Ecr,
+    Route53,
     S3,
     Ssm,
     Sts,
@@ -27,7 +29,9 @@ impl Service {
         Some(match name {
             "cloudformation" => Self::CloudFormation,
             "cloudcontrolapi" => Self::CloudControl,
+            "ec2" => Self::Ec2,
             "ecr" => Self::Ecr,
+            "route53" => Self::Route53,
             "s3" => Self::S3,
             "ssm" => Self::Ssm,
             "sts" => Self::Sts,
@@ -41,6 +45,8 @@ impl Service {
             Self::CloudFormation => cloudformation::PROTOCOL,
             Self::CloudControl => Protocol::Json { version: "1.0" },
             Self::Ecr | Self::Ssm => Protocol::Json { version: "1.1" },
+            Self::Ec2 => ec2::PROTOCOL,
+            Self::Route53 => route53::PROTOCOL,
             Self::S3 => Protocol::Rest,
             Self::Sts => sts::PROTOCOL,
         }
@@ -89,7 +95,7 @@ pub(super) fn route(server: &Server, call: &Call, caller: Option<Caller>) -> Res
     let refuse = |error| service.protocol().refuse(&error, &request_id);
     let mut form = Form::default();
     let action = match service.protocol() {
-        Protocol::Query { version, .. } => {
+        Protocol::Query { version, .. } | Protocol::Ec2 { version } => {
             let text = if call.body.is_empty() { call.query.as_bytes() } else { &call.body };
             form = Form::parse(text).map_err(refuse)?;
             let Some(action) = form.owned("Action") else {
@@ -107,6 +113,7 @@ pub(super) fn route(server: &Server, call: &Call, caller: Option<Caller>) -> Res
             target.rsplit('.').next().unwrap_or_default().to_owned()
         }
         Protocol::Rest => s3::action(call).to_owned(),
+        Protocol::RestXml { .. } => route53::action(call).to_owned(),
     };
     Ok(Routed { service, caller, action, form })
 }
@@ -128,7 +135,9 @@ fn carry_out(server: &Server, call: &Call, routed: &Routed, request_id: &str) ->
     match routed.service {
         Service::CloudFormation => cloudformation::answer(&region, action, form, request_id),
         Service::CloudControl => json(cloud_control::answer),
+        Service::Ec2 => ec2::answer(&region, action, form, request_id),
         Service::Ecr => json(ecr::answer),
+        Service::Route53 => route53::answer(&region, action, call, request_id),
         Service::Ssm => json(ssm::answer),
         Service::Sts => sts::answer(&server.cloud.ambient, caller, action, form, request_id),
         Service::S3 => s3::answer(&server.cloud, &caller.environment.region, action, call)

@@ -109,18 +109,31 @@ impl Form {
         }
     }
 
+    /// Returns a list of EC2, in the order of its numbers: `Name.1`, `Name.2`…, with no `member`
+    /// between. One that was not given is empty.
+    pub(super) fn numbered(&self, name: &str) -> Vec<&Self> {
+        self.members.get(name).map(Self::by_number).unwrap_or_default()
+    }
+
+    /// Returns such a list of texts.
+    pub(super) fn numbered_texts(&self, name: &str) -> Vec<String> {
+        let text = |item: &Self| item.value.clone().unwrap_or_default();
+        self.numbered(name).into_iter().map(text).collect()
+    }
+
+    fn by_number(&self) -> Vec<&Self> {
+        let numbered = self.members.iter();
+        let mut items: Vec<(usize, &Self)> =
+            numbered.filter_map(|(number, item)| Some((number.parse().ok()?, item))).collect();
+        items.sort_by_key(|(number, _)| *number);
+        items.into_iter().map(|(_, item)| item).collect()
+    }
+
     /// Returns a list, in the order of its numbers; `None` if it was not given at all. A bare
     /// `Name=` is an empty list.
     pub(super) fn list(&self, name: &str) -> Option<Vec<&Self>> {
         let list = self.members.get(name)?;
-        let members = list.members.get("member").map(|list| &list.members);
-        let mut items: Vec<(usize, &Self)> = members
-            .into_iter()
-            .flatten()
-            .filter_map(|(number, item)| Some((number.parse().ok()?, item)))
-            .collect();
-        items.sort_by_key(|(number, _)| *number);
-        Some(items.into_iter().map(|(_, item)| item).collect())
+        Some(list.members.get("member").map(Self::by_number).unwrap_or_default())
     }
 
     /// Returns a list of texts.

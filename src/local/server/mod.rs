@@ -1,7 +1,7 @@
 //! The embedded CloudFormation on a loopback port: the wire protocols of AWS.
 //!
 //! In: HTTP requests of any client of AWS. Out: what the engine answers, as CloudFormation, STS,
-//! SSM, S3, ECR and Cloud Control write it. Account and region are those of the credentials of a
+//! SSM, S3, ECR, EC2, Route 53 and Cloud Control write it. Account and region are those of the credentials of a
 //! request; signatures are not verified. Called by whoever points the SDK, or another program, at
 //! it.
 //!
@@ -13,6 +13,7 @@ mod cloud_control;
 mod cloudformation;
 mod control;
 mod dispatch;
+mod ec2;
 mod ecr;
 mod fault_text;
 mod form;
@@ -20,6 +21,7 @@ mod http;
 mod listen;
 mod log;
 mod protocol;
+mod route53;
 mod s3;
 mod ssm;
 mod sts;

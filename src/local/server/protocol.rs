@@ -45,8 +45,12 @@ pub(super) enum Protocol {
     Query { namespace: &'static str, version: &'static str },
     /// JSON in, JSON out.
     Json { version: &'static str },
+    /// EC2: forms in, XML out, errors in a form of their own.
+    Ec2 { version: &'static str },
     /// S3.
     Rest,
+    /// Route 53: paths in, XML out.
+    RestXml { namespace: &'static str },
 }
 
 impl Protocol {
@@ -54,7 +58,7 @@ impl Protocol {
     pub(super) fn json_version(self) -> &'static str {
         match self {
             Self::Json { version } => version,
-            Self::Query { .. } | Self::Rest => "1.0",
+            Self::Query { .. } | Self::Ec2 { .. } | Self::Rest | Self::RestXml { .. } => "1.0",
         }
     }
 
@@ -62,7 +66,7 @@ impl Protocol {
     pub(super) fn refuse(self, error: &ServiceError, request_id: &str) -> Reply {
         let ServiceError { code, message, http_status } = error;
         match self {
-            Self::Query { namespace, .. } => {
+            Self::Query { namespace, .. } | Self::RestXml { namespace } => {
                 let mut xml = Xml::default();
                 xml.with("ErrorResponse", &format!("xmlns=\"{namespace}\""), |xml| {
                     xml.inside("Error", |xml| {
@@ -82,6 +86,20 @@ impl Protocol {
                     json!({ "__type": code, "message": message })
                 };
                 json_reply(version, *http_status, &body).with("x-amzn-requestid", request_id)
+            }
+            Self::Ec2 { .. } => {
+                let mut xml = Xml::default();
+                xml.inside("Response", |xml| {
+                    xml.inside("Errors", |xml| {
+                        xml.inside("Error", |xml| {
+                            xml.text("Code", code);
+                            xml.text("Message", message);
+                        });
+                    });
+                    xml.text("RequestID", request_id);
+                });
+                Reply::new(*http_status, "text/xml", xml.finish())
+                    .with("x-amzn-requestid", request_id)
             }
             Self::Rest => {
                 let mut xml = Xml::default();
