@@ -356,3 +356,11 @@ fn an_app_that_is_compared_with_an_assembly_is_completed_as_well() {
     assert_eq!(project.runs(), 2);
     assert!(project.context().contains(ZONES));
 }
+
+#[test]
+fn whoever_seeds_made_up_values_is_told() {
+    let project = Project::new(&[zones()]);
+    let output = project.place.run(&["local", "seed", "--app", "sh app.sh"]);
+    assert!(output.status.success());
+    assert!(text(&output.stderr).contains("made-up values"), "{}", text(&output.stderr));
+}

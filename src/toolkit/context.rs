@@ -34,6 +34,18 @@ pub fn require_context(assembly: &Assembly) -> Result<(), Error> {
     Err(Error::MissingContext { directory, keys: assembly.missing_keys() })
 }
 
+/// Returns a warning if an assembly was synthesized with made-up values.
+pub(super) fn lacking(flag: &str, assembly: &Assembly) -> Option<String> {
+    let keys = assembly.missing_keys();
+    (!keys.is_empty()).then(|| {
+        format!(
+            "{flag}: the assembly contains missing context, in place of which there are made-up \
+             values; `cdk synth` looks it up. Missing context keys: '{}'",
+            keys.join("', '")
+        )
+    })
+}
+
 /// Returns the assembly of the app with all context that it asks for. An assembly that comes from
 /// a directory is returned as it is, with what it lacks: nobody can synthesize it again.
 ///
