@@ -6,6 +6,7 @@
 
 mod program;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Output;
@@ -100,7 +101,7 @@ knows() { case "$context" in *"\"$1\":"*) return 0 ;; *) return 1 ;; esac }
         let mut entry = entry.clone();
         entry.as_object_mut().unwrap().remove("after");
         let (key, after) = (entry["key"].as_str().unwrap(), after.unwrap_or_default());
-        script.push_str(&format!("{after}want '{key}' '{entry}'\n"));
+        writeln!(script, "{after}want '{key}' '{entry}'").unwrap();
     }
     script.push_str(
         r#"
@@ -215,6 +216,19 @@ fn whatever_an_app_lacks_is_looked_up_kept_and_found_the_next_time() {
     let said = project.well(&[]);
     assert_eq!((project.runs(), project.context()), (3, kept));
     assert!(!said.contains("looked up"), "{said}");
+}
+
+#[test]
+fn look_ups_are_made_with_the_role_that_the_app_names_for_them() {
+    let role = |options: Json| {
+        let role = json!({ "lookupRoleArn": "arn:${AWS::Partition}:iam::111111111111:role/look",
+                           "lookupRoleExternalId": "shop", "assumeRoleAdditionalOptions": options });
+        entry(ZONES, "availability-zones", role)
+    };
+    let project = Project::new(&[role(json!({ "SerialNumber": "1" }))]);
+    assert!(project.ill(&[]).contains("`assumeRoleAdditionalOptions` has `SerialNumber`"));
+    project.write("app.sh", &script(&[role(json!({ "DurationSeconds": 900 }))]));
+    project.well(&[]);
 }
 
 #[test]
@@ -341,4 +355,12 @@ fn an_app_that_is_compared_with_an_assembly_is_completed_as_well() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(project.runs(), 2);
     assert!(project.context().contains(ZONES));
+}
+
+#[test]
+fn whoever_seeds_made_up_values_is_told() {
+    let project = Project::new(&[zones()]);
+    let output = project.place.run(&["local", "seed", "--app", "sh app.sh"]);
+    assert!(output.status.success());
+    assert!(text(&output.stderr).contains("made-up values"), "{}", text(&output.stderr));
 }

@@ -172,6 +172,7 @@ pub enum Refactoring {
 
 /// Everything that a use case needs to know, resolved and checked.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Settings {
     /// The app as it is now.
     pub app: Setting<App>,

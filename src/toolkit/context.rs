@@ -34,6 +34,18 @@ pub fn require_context(assembly: &Assembly) -> Result<(), Error> {
     Err(Error::MissingContext { directory, keys: assembly.missing_keys() })
 }
 
+/// Returns a warning if an assembly was synthesized with made-up values.
+pub(super) fn lacking(flag: &str, assembly: &Assembly) -> Option<String> {
+    let keys = assembly.missing_keys();
+    (!keys.is_empty()).then(|| {
+        format!(
+            "{flag}: the assembly contains missing context, in place of which there are made-up \
+             values; `cdk synth` looks it up. Missing context keys: '{}'",
+            keys.join("', '")
+        )
+    })
+}
+
 /// Returns the assembly of the app with all context that it asks for. An assembly that comes from
 /// a directory is returned as it is, with what it lacks: nobody can synthesize it again.
 ///
@@ -174,6 +186,7 @@ fn members(text: &str) -> io::Result<Object> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     fn found(key: &str, text: &str) -> (Text, Value) {
         (key.into(), json::parse(text).unwrap())
@@ -203,6 +216,30 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
         assert_eq!(fs::read_to_string(&real).unwrap(), "{\n  \"kept\": 1,\n  \"a\": 2\n}\n");
+    }
+
+    #[test]
+    fn what_was_synthesized_with_made_up_values_is_not_to_be_deployed() {
+        let missing = Missing {
+            key: "zones".to_owned(),
+            provider: "availability-zones".to_owned(),
+            props: BTreeMap::new(),
+        };
+        let mut assembly = Assembly {
+            directory: "cdk.out".into(),
+            version: "55.0.0".to_owned(),
+            schema_major: 55,
+            stacks: Vec::new(),
+            missing: vec![missing],
+            warnings: Vec::new(),
+        };
+        assert_eq!(
+            require_context(&assembly).unwrap_err().to_string(),
+            "the cloud assembly `cdk.out` contains missing context, in place of which there are \
+             made-up values, and cannot be deployed. Missing context keys: 'zones'"
+        );
+        assembly.missing.clear();
+        assert!(require_context(&assembly).is_ok());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::thread;
 
 use super::Error;
 use super::account::{self, Connection};
+use super::context;
 use super::decisions::distribute;
 use super::parameters;
 use super::selection::Selection;
@@ -148,13 +149,7 @@ fn warnings(sources: &Sources) -> Vec<String> {
     let mut all = Vec::new();
     let mut assembly = |flag: &str, assembly: &Assembly| {
         all.extend(assembly.warnings.iter().map(|warning| format!("{flag}: {warning}")));
-        if !assembly.missing.is_empty() {
-            all.push(format!(
-                "{flag}: the assembly contains missing context, in place of which there are made-up \
-                 values; `cdk synth` looks it up. Missing context keys: '{}'",
-                assembly.missing_keys().join("', '")
-            ));
-        }
+        all.extend(context::lacking(flag, assembly));
     };
     assembly(APP, &sources.local);
     match &sources.deployed {

@@ -1,7 +1,7 @@
 //! Why a use case fails.
 
 use crate::assembly::{AppError, AssemblyError, SelectError};
-use crate::aws::{AwsError, LookupError, RoleOptionsError};
+use crate::aws::{AwsError, LookupError, LookupProblem, RoleOptionsError};
 use crate::compare::CompareError;
 use crate::model::Environment;
 use crate::run::{JournalError, RunError};
@@ -206,6 +206,12 @@ impl Error {
                     "the embedded CloudFormation answers look-ups from `{}`",
                     local.join("<account>/<region>/lookups.json").display()
                 ));
+            }
+            Self::Lookup { failed, local: None }
+                if failed.iter().any(|one| matches!(one.problem, LookupProblem::Aws(_))) =>
+            {
+                "what was looked up once is kept in cdk.context.json: commit it, and nothing has to \
+                 be looked up here"
             }
             Self::ContextNotTaken { .. } => {
                 "the app has to leave its context to the caller: `CDK_CONTEXT_JSON`, or the file \

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Error, files, sources};
+use super::{Error, context, files, sources};
 use crate::assembly::{self, Assembly, AssemblyStack, FileAsset, LoadOptions};
 use crate::deploy::{Circle, Order};
-use crate::event::Host;
+use crate::event::{Event, Host};
 use crate::local::server::{self, Fault, FaultError, Running, ServeOptions};
 use crate::local::{
     Ambient, Cloud, CreateStack, Options, ParameterInput, ServiceError, StackView, TemplateSource,
@@ -155,6 +155,9 @@ pub fn seed(
     let failed = |source| Error::Assembly { flag: sources::APP, source: Box::new(source) };
     let assembly = assembly::load(&path, &options).map_err(failed)?;
     let assets = assembly::file_assets(&path, &options).map_err(failed)?;
+    if let Some(text) = context::lacking(sources::APP, &assembly) {
+        host.tell(&Event::Note { text });
+    }
     let selected = selected(&assembly, &settings.stacks)?;
     let cloud = open(directory)?;
     let default = Environment::new(&account, &region);

@@ -1,6 +1,6 @@
 //! `hosted-zone`: the one hosted zone of a domain.
 
-use aws_sdk_route53::types::HostedZone;
+use aws_sdk_route53::types::{HostedZone, HostedZoneConfig};
 
 use super::error::LookupProblem;
 use super::object;
@@ -14,7 +14,7 @@ pub(super) async fn look_up(session: &Session, query: &Query<'_>) -> Result<Valu
     let is_private = query.flag("privateZone")?.unwrap_or(false);
     let vpc = query.optional_text("vpcId")?;
     let mut zones = of_name(session, domain).await?;
-    zones.retain(|zone| zone.config().is_some_and(|config| config.private_zone()) == is_private);
+    zones.retain(|zone| zone.config().is_some_and(HostedZoneConfig::private_zone) == is_private);
     if let Some(vpc) = vpc {
         let mut attached = Vec::new();
         for zone in zones {

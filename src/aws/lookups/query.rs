@@ -21,42 +21,42 @@ impl<'a> Query<'a> {
     }
 
     /// Returns a property that is there; `null` is nothing, as in JavaScript.
-    fn some(&self, name: &str) -> Option<&'a Json> {
+    fn some(self, name: &str) -> Option<&'a Json> {
         self.props.get(name).filter(|value| !value.is_null())
     }
 
     /// Returns a text, or nothing.
-    pub(super) fn optional_text(&self, name: &str) -> Result<Option<&'a str>, LookupProblem> {
+    pub(super) fn optional_text(self, name: &str) -> Result<Option<&'a str>, LookupProblem> {
         let text = |value: &'a Json| value.as_str().ok_or_else(|| wrong(name, "is no text"));
         self.some(name).map(text).transpose()
     }
 
     /// Returns a text that has to be there.
-    pub(super) fn text(&self, name: &str) -> Result<&'a str, LookupProblem> {
+    pub(super) fn text(self, name: &str) -> Result<&'a str, LookupProblem> {
         self.optional_text(name)?.ok_or_else(|| wrong(name, "is missing"))
     }
 
     /// Returns a switch, or nothing.
-    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, LookupProblem> {
+    pub(super) fn flag(self, name: &str) -> Result<Option<bool>, LookupProblem> {
         let flag = |value: &Json| value.as_bool().ok_or_else(|| wrong(name, "is no boolean"));
         self.some(name).map(flag).transpose()
     }
 
     /// Returns a list of texts; nothing is an empty one.
-    pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, LookupProblem> {
+    pub(super) fn texts(self, name: &str) -> Result<Vec<String>, LookupProblem> {
         let Some(value) = self.some(name) else { return Ok(Vec::new()) };
         all_texts(value).ok_or_else(|| wrong(name, "is no list of texts"))
     }
 
     /// Returns the members of an object; nothing is an empty one.
-    pub(super) fn members(&self, name: &str) -> Result<BTreeMap<String, Json>, LookupProblem> {
+    pub(super) fn members(self, name: &str) -> Result<BTreeMap<String, Json>, LookupProblem> {
         let Some(value) = self.some(name) else { return Ok(BTreeMap::new()) };
         let members = value.as_object().ok_or_else(|| wrong(name, "is no object"))?;
         Ok(members.clone().into_iter().collect())
     }
 
     /// Returns an object of texts or of lists of texts, as EC2 wants its filters.
-    pub(super) fn filters(&self, name: &str) -> Result<Vec<(String, Vec<String>)>, LookupProblem> {
+    pub(super) fn filters(self, name: &str) -> Result<Vec<(String, Vec<String>)>, LookupProblem> {
         let filter = |(key, value): (String, Json)| {
             let values = match &value {
                 Json::String(text) => Some(vec![text.clone()]),
@@ -69,7 +69,7 @@ impl<'a> Query<'a> {
     }
 
     /// Returns what the app takes in place of something that is not there.
-    pub(super) fn instead_of(&self, problem: &LookupProblem) -> Option<Value> {
+    pub(super) fn instead_of(self, problem: &LookupProblem) -> Option<Value> {
         let ignored = self.props.get("ignoreErrorOnMissingContext") == Some(&Json::Bool(true));
         let is_missing = matches!(problem, LookupProblem::NotFound { .. });
         let dummy = self.props.get("dummyValue").filter(|_| ignored && is_missing)?;

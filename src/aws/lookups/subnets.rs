@@ -187,7 +187,7 @@ pub(super) mod tests {
     fn kind(subnet: &Subnet, routes: &[Route]) -> &'static str {
         let mut main = main_table("rtb");
         main.routes = Some(routes.to_vec());
-        classify(&[subnet.clone()], &[main], None).unwrap()[0].kind
+        classify(std::slice::from_ref(subnet), &[main], None).unwrap()[0].kind
     }
 
     #[test]
@@ -200,7 +200,7 @@ pub(super) mod tests {
         assert_eq!(kind(&plain, &[Route::builder().gateway_id("local").build()]), "Isolated");
         assert_eq!(kind(&plain, &[nat.clone().build()]), "Isolated");
         let nat = nat.destination_cidr_block("0.0.0.0/0").build();
-        assert_eq!(kind(&plain, &[nat.clone()]), "Private");
+        assert_eq!(kind(&plain, std::slice::from_ref(&nat)), "Private");
         let transit = transit.destination_cidr_block("0.0.0.0/0").build();
         assert_eq!(kind(&plain, &[transit]), "Private");
         assert_eq!(kind(&plain, &[nat.clone(), internet]), "Public");
