@@ -194,7 +194,11 @@ fn every_app_is_moved_without_touching_a_thing_and_moved_back() {
             moved += moves.len();
             let stacks: Vec<Stack> =
                 deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();
-            let back = reverse(&now, &moves, Past { before: &stacks, sent: &sent(&plan) });
+            let back = reverse(
+                &now,
+                &moves,
+                Past { before: &stacks, sent: &sent(&plan), retained: &plan.retained() },
+            );
             runner.run(&back);
             let end = deployed_from(&region, environment);
             assert_eq!(marks(&was), marks(&things(&region, &end)), "{name}");

@@ -201,7 +201,11 @@ fn carried_out((app, ops, reuse): &(AppRecipe, Vec<Op>, bool), tally: &mut Tally
     tally.moved += made.len();
     tally.batches += plan.steps.len();
     let before: Vec<Stack> = deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();
-    let back = reverse(&now, &made, Past { before: &before, sent: &sent(&plan) });
+    let back = reverse(
+        &now,
+        &made,
+        Past { before: &before, sent: &sent(&plan), retained: &plan.retained() },
+    );
     runner.run(&back);
     let end = deployed_from(&world.region(), &environment);
     assert_eq!(marks(&was), marks(&things(&world.region(), &end)));

@@ -92,7 +92,11 @@ impl Case {
         let before: Vec<Stack> =
             self.deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();
         let moves: Vec<Move> = self.plan.moves().cloned().collect();
-        runner.run(&reverse(&now, &moves, Past { before: &before, sent: &sent(&self.plan) }));
+        runner.run(&reverse(
+            &now,
+            &moves,
+            Past { before: &before, sent: &sent(&self.plan), retained: &self.plan.retained() },
+        ));
         let end = deployed_from(&region, environment);
         assert_eq!(was, marks(&end));
         for stack in &self.deployed.stacks {

@@ -125,7 +125,11 @@ impl Case {
         let now = self.run();
         let before: Vec<Stack> =
             self.deployed.stacks.iter().map(|stack| stack.stack.clone()).collect();
-        let back = reverse(&now, &self.moves(), Past { before: &before, sent: &sent(&self.plan) });
+        let back = reverse(
+            &now,
+            &self.moves(),
+            Past { before: &before, sent: &sent(&self.plan), retained: &self.plan.retained() },
+        );
         let environment = environment();
         let mut runner = Runner::new(&self.world.cloud, &self.world.clock, &environment);
         runner.run(&back);

@@ -181,7 +181,7 @@ pub(crate) fn step(tx: &mut Tx<'_>, id: &str) -> Answer<()> {
         Err(Stop::Service(error)) => return Err(error),
         Err(Stop::Failed(failure)) => fail(&mut set, failure.reason),
         Ok(()) => {
-            let same = changes.is_empty()
+            let same = changes.iter().all(ResourceChange::is_only_a_deletion_policy)
                 && preview.info.outputs == stack.info.outputs
                 && set.input.tags == stack.input.tags;
             if same && !set.creates {

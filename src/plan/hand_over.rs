@@ -8,11 +8,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::same::{Sameness, Seen, Side, Sides};
+use rustc_hash::FxHashMap as HashMap;
+
+use super::same::{Sameness, Side, Sides};
 use super::steps::{Finding, HandOver, Severity, Staying};
 use super::wishes::{Counterparts, Sources, Wishes};
 use super::world::{At, Spot, World};
-use crate::model::{Location, Object, Text, Value};
+use crate::model::{Location, Object, ResourceType, Text, Value};
 use crate::registry::{self, Clash, Identity, Key};
 
 /// Old definitions that are to be retained, by stack.
@@ -65,9 +67,105 @@ pub(super) fn decide(
             (Clash::Excludes, Sameness::Unknown) => findings.push(doubt(staying, &goal)),
         }
     }
+    for (from, to) in meetings_of_others(world, sources, &sides) {
+        if !is_retained(world.resource(&from)) {
+            findings.push(note(world, &from, &to));
+            retained.entry(from.0).or_default().insert(from.1);
+        }
+    }
     wishes.retained = retained;
     wishes.findings.extend(findings);
     wishes.moves = moves;
+}
+
+/// Definitions that nothing pairs, or nothing yet, of which one writes over what the other one
+/// deletes. Here only what is certain counts: otherwise any two of a type would meet.
+fn meetings_of_others(
+    world: &World,
+    sources: &Sources<'_>,
+    sides: &Sides<'_>,
+) -> Vec<(Spot, Location)> {
+    let comparison = sources.comparison;
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    for one in &comparison.removed {
+        old.push((&one.resource_type, &one.place.location));
+    }
+    for one in &comparison.added {
+        new.push((&one.resource_type, &one.place.location));
+    }
+    for group in &comparison.ambiguous {
+        old.extend(group.sources.iter().map(|place| (&group.resource_type, &place.location)));
+        new.extend(group.destinations.iter().map(|place| (&group.resource_type, &place.location)));
+    }
+    let key = |resource_type: &ResourceType| {
+        let identity = registry::identity(resource_type.as_str())?;
+        (identity.clash == Clash::Overwrites).then_some(identity.by)
+    };
+    let mut known: HashMap<(&str, String), &Location> = HashMap::default();
+    for (resource_type, place) in new {
+        let Some((by, side)) = key(resource_type).zip(sides.local(place.stack.as_str())) else {
+            continue;
+        };
+        let body = sides.resource(side, place.logical_id.as_str());
+        for name in body.map(|body| keys(sides, side, body, &by)).unwrap_or_default() {
+            known.insert((resource_type.as_str(), name), place);
+        }
+    }
+    let mut found = Vec::new();
+    for (resource_type, place) in old {
+        let Some((by, at)) = key(resource_type).zip(world.at(place.stack.as_str())) else {
+            continue;
+        };
+        let from = (at, Text::from(place.logical_id.as_str()));
+        let body = world.resource(&from).filter(|_| !world.absent.contains(&from));
+        let names = body.map(|body| keys(sides, Side::Deployed(at), body, &by)).unwrap_or_default();
+        let mut meets = names.into_iter();
+        let met = meets.find_map(|name| known.get(&(resource_type.as_str(), name)));
+        found.extend(met.map(|to| (from, (*to).clone())));
+    }
+    found
+}
+
+/// What a definition is the definition of, in texts that are equal for one thing; none if a part
+/// of it is not known.
+fn keys(sides: &Sides<'_>, side: Side, body: &Object, by: &Key) -> Vec<String> {
+    let value_of = |path: &str| {
+        let mut segments = path.split('/');
+        let first = properties(body)?.get(segments.next()?)?;
+        segments.try_fold(first, |value, segment| value.get(segment))
+    };
+    let (values, members) = match by {
+        Key::All => {
+            let about = about(properties(body));
+            return sides.look(side, &Value::Object(about)).key().into_iter().collect();
+        }
+        Key::Properties { values, members } => (values, members),
+    };
+    let mut name = String::new();
+    for part in values {
+        match value_of(part.path).map(|value| sides.look(side, value).key()) {
+            Some(Some(text)) => name.push_str(&text),
+            None if part.optional => {}
+            Some(None) | None => return Vec::new(),
+        }
+        name.push('\n');
+    }
+    if members.is_empty() {
+        return vec![name];
+    }
+    let lists = members.iter().filter_map(|path| Some((*path, value_of(path)?)));
+    let each = lists.flat_map(|(path, value)| {
+        let keys = sides.members(side, value).into_iter().filter_map(|one| one.key());
+        keys.map(move |key| (path, key))
+    });
+    each.map(|(path, key)| format!("{name}{path} {key}")).collect()
+}
+
+/// What a custom resource is about: its properties without its provider.
+fn about(properties: Option<&Object>) -> Object {
+    let all = properties.into_iter().flat_map(Object::iter);
+    let kept = all.filter(|(name, _)| *name != "ServiceToken");
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Where a resource stays, and where the app has it now.
@@ -185,13 +283,7 @@ impl<'a> Pair<'a> {
     /// What a custom resource deletes is not known. It is another thing only if everything that
     /// it is about goes away with the old one: then it has to clean up behind itself.
     fn as_a_whole(&self, at: At) -> Sameness {
-        let mut about = Object::new();
-        for (name, value) in self.old.into_iter().flat_map(Object::iter) {
-            if name != "ServiceToken" {
-                about.insert(name.clone(), value.clone());
-            }
-        }
-        let seen: Seen = self.sides.look(Side::Deployed(at), &Value::Object(about));
+        let seen = self.sides.look(Side::Deployed(at), &Value::Object(about(self.old)));
         if seen.is_of_others() { Sameness::Different } else { Sameness::Unknown }
     }
 }
@@ -211,6 +303,19 @@ fn names(staying: &Staying) -> String {
 /// The stack that has the old definition.
 fn old_stack(staying: &Staying) -> &str {
     staying.source.rsplit_once('.').map_or(staying.source.as_str(), |(stack, _)| stack)
+}
+
+fn note(world: &World, from: &Spot, to: &Location) -> Finding {
+    let place = world.location(from);
+    Finding {
+        severity: Severity::Note,
+        stack: place.stack.to_string(),
+        resource: Some(place.logical_id.to_string()),
+        message: format!(
+            "`{place}` is retained, since `{to}` writes over it before it would be deleted."
+        ),
+        remedy: String::new(),
+    }
 }
 
 fn refusal(staying: &Staying, goal: &Location) -> Finding {

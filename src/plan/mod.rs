@@ -71,9 +71,8 @@ pub fn plan(
     let parts = Counterparts::new(&mut world, &sources);
     let wishes = wishes::decide(&world, &sources, &parts);
     let guide = Guide::new(&world, &parts.pairs(local));
-    let retain = |ids: BTreeSet<Text>| {
-        ids.into_iter().map(|id| (id, Some(Value::from("Retain")))).collect()
-    };
+    let retain =
+        |ids: BTreeSet<Text>| ids.into_iter().map(|id| (id, Some(Value::from("Retain")))).collect();
     let by_stack = wishes.retained.into_iter().map(|(at, ids)| (at, retain(ids)));
     let policies = Policies { by_stack: by_stack.collect(), release: false };
     let mut builder = Builder::new(world, guide, &deployed.stacks, wishes.additions, policies);

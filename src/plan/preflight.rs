@@ -30,7 +30,9 @@ pub(super) fn check(
             findings.push(finding(
                 Severity::Error,
                 name.as_str(),
-                format!("{name} exists without resources ({status}), so that it cannot be created."),
+                format!(
+                    "{name} exists without resources ({status}), so that it cannot be created."
+                ),
                 &format!("Delete the stack {name}, and try again."),
             ));
         }

@@ -10,7 +10,7 @@ use super::apply::Relocation;
 use super::wishes::{Counterparts, Sources};
 use super::world::{At, Spot, World};
 use crate::model::{Location, Object, Stack, Template, Text, Value};
-use crate::template::{self, Attribute, Intrinsic, Segment, parse_sub};
+use crate::template::{self, Attribute, Intrinsic, Segment, json, parse_sub};
 
 /// How two expressions compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -478,6 +478,12 @@ impl Seen {
     /// The text that it is, if it is one.
     pub(super) fn text(&self) -> Option<String> {
         self.value.as_str().filter(|_| self.is_literal()).map(str::to_owned)
+    }
+
+    /// A text that is equal for what is the same; `None` if a part of it is not known, or is not
+    /// there on both sides.
+    pub(super) fn key(&self) -> Option<String> {
+        (!self.is_open && self.others == 0).then(|| json::to_compact(&self.value))
     }
 
     fn is_literal(&self) -> bool {

@@ -397,7 +397,12 @@ impl World {
     }
 
     /// Returns the output of a nested stack that an attribute is.
-    pub(super) fn nested_output(&self, at: At, name: &str, attribute: Option<&str>) -> Option<Spot> {
+    pub(super) fn nested_output(
+        &self,
+        at: At,
+        name: &str,
+        attribute: Option<&str>,
+    ) -> Option<Spot> {
         let key = attribute?.strip_prefix("Outputs.")?;
         let child = self.children.get(&(at, Text::from(name)))?;
         Some((*child, key.into()))

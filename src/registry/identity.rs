@@ -269,7 +269,8 @@ mod tests {
 
     #[test]
     fn what_the_service_numbers_is_never_another_thing() {
-        for name in ["AWS::Lambda::Permission", "AWS::IAM::AccessKey", "AWS::EC2::VPC", "Acme::X::Y"]
+        for name in
+            ["AWS::Lambda::Permission", "AWS::IAM::AccessKey", "AWS::EC2::VPC", "Acme::X::Y"]
         {
             assert_eq!(identity(name), None, "{name}");
         }

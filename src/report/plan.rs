@@ -84,7 +84,10 @@ fn changed(change: &Change) -> String {
             plain(&change.retained.join(", "))
         ),
         Purpose::Release => {
-            format!("take the retention of {} back in stack {stack}", plain(&change.retained.join(", ")))
+            format!(
+                "take the retention of {} back in stack {stack}",
+                plain(&change.retained.join(", "))
+            )
         }
     }
 }

@@ -20,6 +20,8 @@ use cdkr::model::{
 use cdkr::plan::{Action, Batch, Change, Choices, Plan, Purpose, Step, body_digest, plan};
 use cdkr::template::{self, json};
 
+const FILLER: &str = "AWS::CloudFormation::WaitConditionHandle";
+
 /// Everything that is deployed in an environment.
 pub fn deployed_from(region: &Region<'_>, environment: &Environment) -> DeployedEnvironment {
     let all = pages(|token| region.describe_stacks(None, token).unwrap());
@@ -254,19 +256,23 @@ impl<'a> Runner<'a> {
             .unwrap();
         let detail = region.describe_change_set(None, &set.id, None).unwrap();
         assert_eq!(detail.info.status, "CREATE_COMPLETE", "{:?}", detail.info.status_reason);
-        let changes: Vec<_> = detail
-            .info
-            .changes
+        let (policies, fillers): (Vec<_>, Vec<_>) =
+            detail.info.changes.iter().partition(|each| each.action == "Modify");
+        let changes: Vec<_> = fillers
             .iter()
             .map(|each| (each.action.as_str(), each.resource_type.as_str()))
             .collect();
-        let action = if change.purpose == Purpose::RemoveFiller { "Remove" } else { "Add" };
-        assert_eq!(
-            changes,
-            [(action, "AWS::CloudFormation::WaitConditionHandle")],
-            "nothing but the filler changes in {}",
-            change.stack
-        );
+        let only_the_filler = match change.purpose {
+            Purpose::RemoveFiller => changes == [("Remove", FILLER)],
+            Purpose::Retain | Purpose::Release => {
+                changes == [("Add", FILLER)] || changes == [("Remove", FILLER)]
+            }
+            _ => changes == [("Add", FILLER)],
+        };
+        assert!(only_the_filler, "nothing but the filler changes in {}: {changes:?}", change.stack);
+        let changed: BTreeSet<_> = policies.iter().map(|each| each.logical_id.as_str()).collect();
+        assert_eq!(changed, change.retained.iter().map(String::as_str).collect());
+        assert!(policies.iter().all(|each| each.scope == ["DeletionPolicy"]), "{policies:?}");
         region.execute_change_set(None, &set.id, false).unwrap();
         self.clock.advance(10_000);
         let status =

@@ -269,9 +269,20 @@ impl Script {
         self.becomes(stack, &template);
         let stack = stack.to_owned();
         let (parameters, capabilities) = (Vec::new(), vec!["CAPABILITY_IAM".to_owned()]);
-        let change = Change { stack, id, purpose, before, template, parameters, capabilities };
+        let retained = Vec::new();
+        let change =
+            Change { stack, id, purpose, before, template, parameters, capabilities, retained };
         self.add(Action::Change(change));
         self
+    }
+
+    /// Adds a change that retains resources.
+    pub fn retain(self, stack: &str, ids: &[&str], template: &Json) -> Self {
+        let mut script = self.change(stack, Purpose::Retain, template);
+        if let Some(Step { action: Action::Change(change), .. }) = script.steps.last_mut() {
+            change.retained = ids.iter().map(|id| (*id).to_owned()).collect();
+        }
+        script
     }
 
     pub fn plan(self) -> Plan {

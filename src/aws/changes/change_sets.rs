@@ -153,7 +153,12 @@ impl Session {
                     logical_id: change.logical_resource_id.unwrap_or_default(),
                     resource_type: change.resource_type.unwrap_or_default(),
                     replacement: text(change.replacement.as_ref()),
-                    scope: change.scope.iter().flatten().map(|one| one.as_str().to_owned()).collect(),
+                    scope: change
+                        .scope
+                        .iter()
+                        .flatten()
+                        .map(|one| one.as_str().to_owned())
+                        .collect(),
                 });
             }
             token = page.next_token.filter(|token| !token.is_empty());

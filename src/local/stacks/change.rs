@@ -49,6 +49,14 @@ pub struct Detail {
     pub after: Option<String>,
 }
 
+impl ResourceChange {
+    /// Whether it is a change of the deletion policy and of nothing else, which CloudFormation
+    /// only makes along with others.
+    pub(crate) fn is_only_a_deletion_policy(&self) -> bool {
+        self.action == "Modify" && self.scope == ["DeletionPolicy"]
+    }
+}
+
 /// What happens to a thing by its policy.
 pub(super) fn policy(policy: Option<&str>, prefix: &str) -> String {
     match policy {

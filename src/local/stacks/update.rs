@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::change::ResourceChange;
 use super::create::TemplateSource;
 use super::engine::{Engine, Stop, type_change};
 use super::{check_capabilities, get, resolve_parameters};
@@ -134,7 +135,7 @@ fn changes_anything(tx: &mut Tx<'_>, stack: &Stack, input: &Input) -> Answer<boo
     match engine.converge(&mut preview, input) {
         Err(Stop::Service(error)) => Err(error),
         Err(Stop::Failed(_)) => Ok(true),
-        Ok(()) => Ok(!engine.changes.is_empty()
+        Ok(()) => Ok(!engine.changes.iter().all(ResourceChange::is_only_a_deletion_policy)
             || preview.info.outputs != stack.info.outputs
             || input.tags != stack.input.tags
             || input.notification_arns != stack.input.notification_arns
