@@ -6,11 +6,13 @@
 
 mod path;
 mod refactor;
+mod replacement;
 mod table;
 
 use std::sync::LazyLock;
 
 pub use refactor::{refactor_block, refactor_block_is_uncertain};
+pub use replacement::{Replacement, replacement, snapshots_by_default};
 pub use table::{TypeInfo, lookup, source};
 
 /// Whether data, or an identity that others rely on, is lost when a resource of this type is
