@@ -8,7 +8,7 @@ use super::digest::{Digest, combine};
 use super::names::{Finder, Token};
 use super::scope::NodeId;
 use super::side::Side;
-use super::skeleton::{Reading, Walker, is_tag_list};
+use super::skeleton::{KEPT_NAMES, Reading, Walker, is_tag_list};
 use crate::model::{Object, Text, Value};
 use crate::registry;
 use crate::template::Intrinsic;
@@ -69,7 +69,9 @@ impl Differ<'_, '_> {
                 "DependsOn" => self.depends_on(old, new, pair, &mut found),
                 "Metadata" => {
                     let counts = |key: &str| {
-                        key != "aws:cdk:path" && !(nested && key.starts_with("aws:asset:"))
+                        key != "aws:cdk:path"
+                            && key != KEPT_NAMES
+                            && !(nested && key.starts_with("aws:asset:"))
                     };
                     let stacks = (was.stack, is.stack);
                     let members = members(pair, counts);

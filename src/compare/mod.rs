@@ -34,6 +34,7 @@ pub use comparison::{
 };
 pub use decisions::{DecidedPair, Decisions, Reference, SkipEntry};
 pub(crate) use names::unique_id;
+pub use skeleton::KEPT_NAMES;
 
 use crate::model::{Environment, Location, Stack, StackName};
 

@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::digest::Digest;
 use super::scope::NodeId;
 use super::side::Side;
+use super::skeleton::KEPT_NAMES;
 use crate::model::{Object, Value};
 use crate::template::{Attribute, Intrinsic};
 
@@ -23,7 +24,10 @@ pub(super) fn features(side: &Side<'_>, digests: &[Digest], id: NodeId) -> Featu
         match (key.as_str(), value) {
             ("Type" | "DependsOn", _) => {}
             ("Metadata", Value::Object(metadata)) => {
-                for (key, value) in metadata.iter().filter(|(key, _)| !key.starts_with("aws:")) {
+                for (key, value) in metadata
+                    .iter()
+                    .filter(|(key, _)| !key.starts_with("aws:") && *key != KEPT_NAMES)
+                {
                     collect(side, digests, node.stack, value, &[key], &mut features);
                 }
             }

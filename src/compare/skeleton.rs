@@ -58,6 +58,10 @@ pub(super) enum Reading<'n> {
     LooseWithoutPolicies(&'n Finder<'n>),
 }
 
+/// The key in the metadata of a resource under which a deployment records names that it has kept
+/// (`plan::forecast`). It is ours, not the app's.
+pub const KEPT_NAMES: &str = "cdkr:kept-names";
+
 /// Pseudo parameters whose values are others in another stack.
 const OF_THE_STACK: [&str; 3] = ["AWS::StackName", "AWS::StackId", "AWS::NotificationARNs"];
 
@@ -223,6 +227,7 @@ impl<'s, 'a> Walker<'s, 'a> {
                 && !(skip_assets && key.starts_with("aws:asset:"))
                 && key != "aws:cdk:do-not-refactor"
                 && key != "aws:cdk:skip-refactor"
+                && key != KEPT_NAMES
         };
         let mut members: Members<'_> = metadata.iter().filter(|(key, _)| counts(key)).collect();
         if members.is_empty() {

@@ -14,6 +14,9 @@
 //! `apply` and `outputs`, which ask the `guide` for the names of exports; on the way back `past`
 //! writes references as they were; `preflight` tells what CloudFormation would refuse.
 //!
+//! `forecast` tells what the deployment that follows does to each resource, and which templates are
+//! to be sent so that nothing is lost that need not be.
+//!
 //! Stacks may import from each other between the moves and the deployment, because a resource
 //! that cannot move stays behind: the references between *resources* never form a circle, and
 //! CloudFormation only looks at those. To keep more resources behind would break the circle and
@@ -23,6 +26,7 @@ mod apply;
 mod build;
 mod characters;
 mod choices;
+mod forecast;
 mod guide;
 mod hand_over;
 mod limits;
@@ -39,6 +43,10 @@ mod wishes;
 mod world;
 
 pub use choices::{Choices, Refused, uncertain_types};
+pub use forecast::{
+    Allowed, AllowedError, Effect, EffectKind, Forecast, ForecastRequest, HeldExport, Holding,
+    PlannedChange, StackForecast, after, as_the_app_says, forecast, judge,
+};
 pub use reverse::{Past, reverse};
 pub use steps::{
     Action, Batch, BatchStack, Change, Finding, HandOver, Move, Plan, Purpose, Severity, Staying,

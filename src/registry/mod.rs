@@ -2,12 +2,14 @@
 //! what can be moved, what must not be lost, what two definitions have in common.
 //!
 //! In: the name of a type. Out: a [`TypeInfo`], or the answer to a question. Called by
-//! `compare`, `plan`, `report`, `aws` and `toolkit`. Pure; the data lies in `data/` and is part of the program.
+//! `compare`, `plan`, `report`, `aws` and `toolkit`. Pure; the data lies in `data/` and is part of
+//! the program.
 
 mod identity;
 mod path;
 mod refactor;
 mod regions;
+mod replacement;
 mod table;
 
 use std::sync::LazyLock;
@@ -15,6 +17,7 @@ use std::sync::LazyLock;
 pub use identity::{Clash, Identity, Key, Part, identity};
 pub use refactor::{refactor_block, refactor_block_is_uncertain};
 pub use regions::lacks_refactoring;
+pub use replacement::{Replacement, replacement, snapshots_by_default};
 pub use table::{TypeInfo, lookup, source};
 
 /// Whether data, or an identity that others rely on, is lost when a resource of this type is

@@ -1,0 +1,249 @@
+//! All fixture pairs, deployed before → after without moves: the forecast is what happens.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use cdkr::assembly::{self, AssemblyStack, LoadOptions};
+use cdkr::local::{ChangeSetType, CreateChangeSet, Region, TemplateSource, UpdateStack};
+use cdkr::model::{DeployedEnvironment, Environment, Object, Stack};
+use cdkr::plan::{Effect, EffectKind, Severity, StackForecast};
+use serde_json::Value as Json;
+
+use crate::deployment::{App, deploy, now, previous};
+use crate::world::{World, capabilities, world};
+
+fn apps() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/apps");
+    let mut apps: Vec<PathBuf> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    apps.sort();
+    apps
+}
+
+/// Puts the file assets of an assembly where its templates look for them.
+fn stage(world: &World, directory: &Path) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let file = entry.unwrap().path();
+        if file.is_dir() && file.join("manifest.json").exists() {
+            stage(world, &file);
+        }
+        if !file.to_str().unwrap().ends_with(".assets.json") {
+            continue;
+        }
+        let assets: Json = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        for asset in assets["files"].as_object().unwrap().values() {
+            let source = directory.join(asset["source"]["path"].as_str().unwrap());
+            let Ok(bytes) = std::fs::read(source) else { continue };
+            for destination in asset["destinations"].as_object().unwrap().values() {
+                let member = |key: &str| destination[key].as_str().unwrap();
+                world.cloud.put_object(member("bucketName"), member("objectKey"), &bytes).unwrap();
+            }
+        }
+    }
+}
+
+/// Parameters have their defaults.
+fn with_defaults(mut stack: Stack) -> Stack {
+    for (name, declaration) in
+        stack.template.section("Parameters").into_iter().flat_map(Object::iter)
+    {
+        if let Some(value) = declaration.get("Default").and_then(|value| value.as_str()) {
+            stack.parameters.insert(name.clone(), value.into());
+        }
+    }
+    stack
+}
+
+/// The stacks of an assembly by environment.
+fn load(directory: &Path) -> BTreeMap<Environment, App> {
+    let all = assembly::load(directory, &LoadOptions::default()).unwrap().stacks;
+    let by_id: BTreeMap<&str, &AssemblyStack> =
+        all.iter().map(|stack| (&*stack.hierarchical_id, stack)).collect();
+    let mut found: BTreeMap<Environment, App> = BTreeMap::new();
+    for stack in &all {
+        let environment = if stack.environment.is_agnostic() {
+            Environment::new("111111111111", "us-east-1")
+        } else {
+            stack.environment.clone()
+        };
+        let app = found.entry(environment.clone()).or_insert_with(|| App {
+            environment,
+            stacks: Vec::new(),
+            needs: BTreeMap::new(),
+        });
+        let mut open: Vec<&str> = stack.dependencies.iter().map(String::as_str).collect();
+        let mut needs = BTreeSet::new();
+        while let Some(id) = open.pop() {
+            let Some(other) = by_id.get(id) else { continue };
+            if other.environment == stack.environment && needs.insert(other.stack.name.to_string())
+            {
+                open.extend(other.dependencies.iter().map(String::as_str));
+            }
+        }
+        app.needs.insert(stack.stack.name.to_string(), needs);
+        app.stacks.extend(stack.all().cloned().map(with_defaults));
+    }
+    found
+}
+
+/// What a change set says, in the words of a forecast. What changes nothing but metadata is left
+/// out.
+fn change_set(region: &Region<'_>, name: &str, text: &str) -> BTreeMap<String, &'static str> {
+    let exists = region.stack_exists(name).unwrap();
+    let set = region
+        .create_change_set(&CreateChangeSet {
+            name: "forecast".to_owned(),
+            kind: if exists { ChangeSetType::Update } else { ChangeSetType::Create },
+            update: UpdateStack {
+                name: name.to_owned(),
+                template: TemplateSource::url(&format!(
+                    "https://templates.s3.amazonaws.com/{name}-change"
+                )),
+                parameters: if exists { previous(region, name, text) } else { Vec::new() },
+                capabilities: capabilities(),
+                ..UpdateStack::default()
+            },
+            description: None,
+        })
+        .unwrap();
+    let detail = region.describe_change_set(None, &set.id, None).unwrap();
+    let changes = detail.info.changes.into_iter().filter_map(|change| {
+        let what = match (change.action.as_str(), change.replacement.as_deref()) {
+            ("Add", _) => "add",
+            ("Remove", _) if change.policy_action.as_deref() == Some("Retain") => "retain",
+            ("Remove", _) => "remove",
+            (_, Some("True")) => "replace",
+            (_, Some("Conditional")) => "perhaps replace",
+            _ if change.scope == ["Metadata"] => return None,
+            _ => "update",
+        };
+        Some((change.logical_id, what))
+    });
+    let changes = changes.collect();
+    region.delete_change_set(None, &set.id).unwrap();
+    if !exists {
+        let delete = cdkr::local::DeleteStack {
+            name: name.to_owned(),
+            ..cdkr::local::DeleteStack::default()
+        };
+        region.delete_stack(&delete).unwrap();
+    }
+    changes
+}
+
+fn foretold(effect: &Effect) -> &'static str {
+    match effect.kind {
+        EffectKind::Add => "add",
+        EffectKind::Update { .. } => "update",
+        EffectKind::Replace { certain: true, .. } => "replace",
+        EffectKind::Replace { certain: false, .. } => "perhaps replace",
+        EffectKind::Remove => "remove",
+        EffectKind::Retain => "retain",
+    }
+}
+
+/// Every resource: where it is, its physical ID and how often it was updated.
+fn resources(
+    world: &World,
+    now: &DeployedEnvironment,
+) -> BTreeMap<(String, String), (String, u64)> {
+    let region = world.cloud.region(&now.environment);
+    let mut found = BTreeMap::new();
+    for stack in &now.stacks {
+        for (id, resource) in &stack.resources {
+            let physical = resource.physical_id.clone().unwrap().to_string();
+            let thing =
+                region.physical_resource(resource.resource_type.as_str(), &physical).unwrap();
+            let updates = thing.map_or(0, |thing| thing.updates * 1_000_000 + thing.generation);
+            found.insert((stack.stack.name.to_string(), id.to_string()), (physical, updates));
+        }
+    }
+    found
+}
+
+#[test]
+fn what_a_change_set_says_is_foretold_for_every_fixture() {
+    let (mut told, mut held) = (BTreeMap::new(), 0);
+    for path in apps() {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let world = world();
+        stage(&world, &path.join("before"));
+        stage(&world, &path.join("after"));
+        for (_, app) in load(&path.join("before")) {
+            let forecast = app.forecast(&now(&world, &app.environment));
+            deploy(&world, &app, &forecast, &mut |_, _| {}).unwrap();
+            let again = app.forecast(&now(&world, &app.environment));
+            let effects: Vec<&Effect> =
+                again.stacks.iter().flat_map(|stack| &stack.effects).collect();
+            assert!(effects.is_empty(), "{name}: {effects:#?}");
+            assert!(again.findings.is_empty(), "{name}: {:#?}", again.findings);
+        }
+        for (_, app) in load(&path.join("after")) {
+            let deployed = now(&world, &app.environment);
+            let was = resources(&world, &deployed);
+            let forecast = app.forecast(&deployed);
+            let errors = forecast.findings.iter().filter(|each| each.severity == Severity::Error);
+            assert_eq!(errors.count(), 0, "{name}: {:#?}", forecast.findings);
+            let region = world.cloud.region(&app.environment);
+            let mut check = |stack: &StackForecast, text: &str| {
+                let key = format!("{}-change", stack.name);
+                world.cloud.put_object("templates", &key, text.as_bytes()).unwrap();
+                let said = change_set(&region, &stack.name, text);
+                let own = stack.effects.iter().filter(|effect| effect.stack == stack.name);
+                let own: BTreeMap<String, &str> =
+                    own.map(|effect| (effect.logical_id.clone(), foretold(effect))).collect();
+                assert_eq!(own, said, "{name}, {}: {:#?}", stack.name, stack.effects);
+                own.values().for_each(|what| *told.entry((*what).to_owned()).or_insert(0) += 1);
+            };
+            deploy(&world, &app, &forecast, &mut check)
+                .unwrap_or_else(|why| panic!("{name}: {why}\n{forecast:#?}"));
+            held += forecast.stacks.iter().filter(|stack| stack.holding.is_some()).count();
+            let is = resources(&world, &now(&world, &app.environment));
+            happened(&name, &was, &is, &forecast.stacks);
+        }
+    }
+    println!("{told:?}, {held} held");
+    assert!(told["add"] > 50 && told["remove"] > 50 && told["update"] > 5, "{told:?}");
+}
+
+/// What has happened is what was foretold.
+fn happened(
+    name: &str,
+    was: &BTreeMap<(String, String), (String, u64)>,
+    is: &BTreeMap<(String, String), (String, u64)>,
+    stacks: &[StackForecast],
+) {
+    let effects: BTreeMap<(String, String), &Effect> = stacks
+        .iter()
+        .flat_map(|stack| &stack.effects)
+        .map(|effect| ((effect.stack.clone(), effect.logical_id.clone()), effect))
+        .collect();
+    let deployed: BTreeSet<&str> = stacks.iter().map(|stack| stack.name.as_str()).collect();
+    let root = |place: &(String, String)| place.0.split('/').next().unwrap().to_owned();
+    for place in was.keys().chain(is.keys()).filter(|place| deployed.contains(&*root(place))) {
+        let kind = effects.get(place).map(|effect| &effect.kind);
+        let context = || format!("{name}: {place:?} {kind:?}");
+        match (was.get(place), is.get(place)) {
+            (None, _) => assert_eq!(kind, Some(&EffectKind::Add), "{}", context()),
+            (_, None) => {
+                assert!(
+                    matches!(kind, Some(EffectKind::Remove | EffectKind::Retain)),
+                    "{}",
+                    context()
+                );
+            }
+            (Some(was), Some(is)) if was.0 != is.0 => {
+                assert!(matches!(kind, Some(EffectKind::Replace { .. })), "{}", context());
+            }
+            (Some(was), Some(is)) => {
+                let may_stay = match kind {
+                    Some(EffectKind::Update { .. }) => true,
+                    Some(EffectKind::Replace { certain, cause, .. }) => !certain && cause.is_none(),
+                    // What is nested changes without a thing of its own.
+                    _ => was.1 == is.1,
+                };
+                assert!(may_stay, "{} {was:?} {is:?}", context());
+            }
+        }
+    }
+}
