@@ -18,6 +18,7 @@ pub struct Session(Arc<Inner>);
 struct Inner {
     identified: Identified,
     cloudformation: Client<aws_sdk_cloudformation::Client>,
+    ecr: Client<aws_sdk_ecr::Client>,
     s3: Client<aws_sdk_s3::Client>,
     ssm: Client<aws_sdk_ssm::Client>,
 }
@@ -56,6 +57,8 @@ impl Session {
         let path_style = config.endpoint_url().is_some();
         let s3 = aws_sdk_s3::config::Builder::from(config).force_path_style(path_style);
         let s3_once = s3.clone().retry_config(RetryConfig::disabled());
+        let ecr = aws_sdk_ecr::config::Builder::from(config);
+        let ecr_once = ecr.clone().retry_config(RetryConfig::disabled());
         let ssm = aws_sdk_ssm::config::Builder::from(config);
         let ssm_once = ssm.clone().retry_config(RetryConfig::disabled());
         let wrap = Wrap { environment: &identified.environment, limits };
@@ -63,6 +66,10 @@ impl Session {
             cloudformation: wrap.client(
                 aws_sdk_cloudformation::Client::from_conf(partitioned.build()),
                 aws_sdk_cloudformation::Client::from_conf(once.build()),
+            ),
+            ecr: wrap.client(
+                aws_sdk_ecr::Client::from_conf(ecr.build()),
+                aws_sdk_ecr::Client::from_conf(ecr_once.build()),
             ),
             s3: wrap.client(
                 aws_sdk_s3::Client::from_conf(s3.build()),
@@ -95,6 +102,11 @@ impl Session {
     /// Returns the client of CloudFormation.
     pub fn cloudformation(&self) -> &Client<aws_sdk_cloudformation::Client> {
         &self.0.cloudformation
+    }
+
+    /// Returns the client of the container registry.
+    pub fn ecr(&self) -> &Client<aws_sdk_ecr::Client> {
+        &self.0.ecr
     }
 
     /// Returns the client of S3.
