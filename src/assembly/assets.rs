@@ -1,4 +1,4 @@
-//! File assets: what has to be uploaded before stacks can be deployed.
+//! Assets: what has to be published before stacks can be deployed.
 //!
 //! Asset manifests came with the modern synthesizer. Before, assets were metadata of stacks, and
 //! their places parameters of templates (cloud assembly schema, `AssetManifest` and
@@ -13,16 +13,19 @@ use serde_json::Value as Json;
 use super::confine::{Mention, Root};
 use super::error::AssemblyError;
 use super::load::LoadOptions;
-use super::manifest::{FileArtifact, read_json};
+use super::manifest::read_json;
 use super::walk::{ASSETS, STACK, SubAssembly, read_manifests};
 
 /// A file or directory that is uploaded to a bucket.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileAsset {
     /// The key in the asset manifest.
     pub id: String,
     /// What is uploaded; `None` if a command makes it.
     pub source: Option<PathBuf>,
+    /// The command that makes the file and says its path on the standard output, with its
+    /// arguments; empty if there is none.
+    pub command: Vec<String>,
     /// Whether it is uploaded as a zip archive.
     pub is_zip: bool,
     /// Where it is uploaded to. Names may hold the placeholders `${AWS::Partition}`,
@@ -30,10 +33,21 @@ pub struct FileAsset {
     pub destinations: Vec<FileDestination>,
     /// The hierarchical IDs of the stacks that need it.
     pub stacks: Vec<String>,
+    /// What the bootstrap stack has to offer.
+    pub bootstrap: BootstrapNeed,
+}
+
+/// Which bootstrap stack an asset needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BootstrapNeed {
+    /// The least version; `None`: any, or none at all.
+    pub version: Option<u64>,
+    /// The SSM parameter that holds the version.
+    pub parameter: Option<String>,
 }
 
 /// A place for a file asset.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileDestination {
     /// The bucket.
     pub bucket_name: String,
@@ -49,22 +63,13 @@ pub struct FileDestination {
     pub assume_role_options: BTreeMap<String, Json>,
 }
 
-/// A container image that is pushed to a repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ImageAsset {
-    /// The key in the asset manifest.
-    pub id: String,
-    /// The hierarchical IDs of the stacks that need it.
-    pub stacks: Vec<String>,
-}
-
-/// An asset manifest.
+/// An asset manifest. Images are read by those who want them.
 #[derive(Deserialize)]
 pub(super) struct AssetManifest {
     #[serde(default)]
     pub(super) files: BTreeMap<String, File>,
     #[serde(default, rename = "dockerImages")]
-    images: BTreeMap<String, Json>,
+    pub(super) images: BTreeMap<String, Json>,
 }
 
 /// A file asset in its manifest.
@@ -83,6 +88,8 @@ pub(super) struct Source {
     pub(super) path: Option<String>,
     #[serde(default)]
     packaging: Option<String>,
+    #[serde(default)]
+    executable: Option<Vec<String>>,
 }
 
 /// A destination of a file asset.
@@ -103,6 +110,15 @@ pub(super) struct Destination {
     assume_role_additional_options: Option<BTreeMap<String, Json>>,
 }
 
+/// Properties of `cdk:asset-manifest`.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct AssetArtifact {
+    file: Option<String>,
+    requires_bootstrap_stack_version: Option<u64>,
+    bootstrap_stack_version_ssm_parameter: Option<String>,
+}
+
 /// Reads the file assets of an assembly and of those nested in it, in the order of their ids;
 /// one that several manifests list appears several times.
 ///
@@ -113,9 +129,9 @@ pub fn file_assets(
     options: &LoadOptions,
 ) -> Result<Vec<FileAsset>, AssemblyError> {
     let mut found = Vec::new();
-    each_manifest(directory, options, |root, assembly, manifest, stacks| {
-        for (id, asset) in manifest.content.files {
-            found.push(read(root, assembly, &manifest.file, id, asset, stacks.clone())?);
+    each_manifest(directory, options, |root, assembly, manifest| {
+        for (id, asset) in std::mem::take(&mut manifest.content.files) {
+            found.push(read(root, assembly, manifest, id, asset)?);
         }
         Ok(())
     })?;
@@ -123,50 +139,38 @@ pub fn file_assets(
     Ok(found)
 }
 
-/// Reads which container images an assembly and those nested in it need, in the order of their
-/// ids; one that several manifests list appears several times.
-///
-/// # Errors
-/// When a manifest is missing or malformed.
-pub fn image_assets(
-    directory: &Path,
-    options: &LoadOptions,
-) -> Result<Vec<ImageAsset>, AssemblyError> {
-    let mut found = Vec::new();
-    each_manifest(directory, options, |_, _, manifest, stacks| {
-        let images = manifest.content.images.into_keys();
-        found.extend(images.map(|id| ImageAsset { id, stacks: stacks.clone() }));
-        Ok(())
-    })?;
-    found.sort_by(|a: &ImageAsset, b| a.id.cmp(&b.id));
-    Ok(found)
+/// An asset manifest, where it stands, and what its artifact says of it.
+pub(super) struct Found {
+    pub(super) file: PathBuf,
+    pub(super) content: AssetManifest,
+    /// The stacks that need it.
+    pub(super) stacks: Vec<String>,
+    pub(super) bootstrap: BootstrapNeed,
 }
 
-/// An asset manifest and where it stands.
-struct Found {
-    file: PathBuf,
-    content: AssetManifest,
-}
-
-/// Reads every asset manifest, with the stacks that need it.
-fn each_manifest(
+/// Reads every asset manifest.
+pub(super) fn each_manifest(
     directory: &Path,
     options: &LoadOptions,
-    mut take: impl FnMut(&Root, &SubAssembly, Found, Vec<String>) -> Result<(), AssemblyError>,
+    mut take: impl FnMut(&Root, &SubAssembly, &mut Found) -> Result<(), AssemblyError>,
 ) -> Result<(), AssemblyError> {
     let root = Root::new(directory)?;
     let manifests = read_manifests(&root, options)?;
     for assembly in &manifests.assemblies {
         for (id, artifact) in assembly.of_kind(ASSETS) {
-            let properties: FileArtifact =
+            let properties: AssetArtifact =
                 artifact.properties().map_err(|error| assembly.invalid(id, error))?;
             let Some(name) = properties.file else {
                 return Err(assembly.invalid(id, "it names no `file`"));
             };
             let file = assembly.resolve(&root, id, "file", &name)?;
             let content: AssetManifest = read_json(&file.path)?;
-            let found = Found { file: file.path, content };
-            take(&root, assembly, found, stacks_with(assembly, id))?;
+            let bootstrap = BootstrapNeed {
+                version: properties.requires_bootstrap_stack_version,
+                parameter: properties.bootstrap_stack_version_ssm_parameter,
+            };
+            let stacks = stacks_with(assembly, id);
+            take(&root, assembly, &mut Found { file: file.path, content, stacks, bootstrap })?;
         }
     }
     Ok(())
@@ -183,13 +187,12 @@ fn stacks_with(assembly: &SubAssembly, artifact: &str) -> Vec<String> {
 fn read(
     root: &Root,
     assembly: &SubAssembly,
-    manifest: &Path,
+    manifest: &Found,
     id: String,
     asset: File,
-    stacks: Vec<String>,
 ) -> Result<FileAsset, AssemblyError> {
     let invalid = |what: &str| AssemblyError::InvalidManifest {
-        file: manifest.to_owned(),
+        file: manifest.file.clone(),
         message: format!("asset `{id}`: a destination without `{what}`"),
     };
     let destinations = asset.destinations.into_values().map(|to| {
@@ -204,14 +207,16 @@ fn read(
     });
     let destinations = destinations.collect::<Result<_, _>>()?;
     let what = format!("`path` of asset `{id}`");
-    let mention = Mention { file: manifest, what: &what };
+    let mention = Mention { file: &manifest.file, what: &what };
     let source = asset.source.path.as_deref();
     let source = source.map(|path| root.resolve(&assembly.directory.path, path, mention));
     Ok(FileAsset {
         source: source.transpose()?.map(|found| found.path),
         is_zip: asset.source.packaging.as_deref() == Some("zip"),
+        command: asset.source.executable.unwrap_or_default(),
         destinations,
-        stacks,
+        stacks: manifest.stacks.clone(),
+        bootstrap: manifest.bootstrap.clone(),
         id,
     })
 }
@@ -249,6 +254,13 @@ mod tests {
         assert!(found[0].source.as_ref().unwrap().ends_with("nested.json"));
         assert!(!found[0].is_zip);
         assert_eq!(found[0].destinations[0].bucket_name, "cdk-${AWS::AccountId}");
+    }
+
+    #[test]
+    fn a_file_that_a_command_makes_has_no_path() {
+        let found = read(r#"{"source":{"executable":["make","it"]}}"#).unwrap();
+        assert_eq!(found[0].command, ["make", "it"]);
+        assert_eq!(found[0].source, None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod assets;
 mod confine;
 mod constructs;
 mod error;
+mod images;
 mod load;
 mod manifest;
 mod metadata;
@@ -23,8 +24,11 @@ mod tree;
 mod walk;
 
 pub use app::{App, AppError, is_assembly_directory};
-pub use assets::{FileAsset, FileDestination, ImageAsset, file_assets, image_assets};
+pub use assets::{BootstrapNeed, FileAsset, FileDestination, file_assets};
 pub use error::{AssemblyError, SelectError};
+pub use images::{
+    BuildOptions, CacheOption, ImageAsset, ImageDestination, ImageSource, image_assets,
+};
 pub use load::{LoadOptions, load};
 pub use manifest::MAX_SCHEMA;
 pub use select::select;

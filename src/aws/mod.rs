@@ -15,6 +15,7 @@ mod credentials;
 mod error;
 mod facts;
 mod gaps;
+mod images;
 mod listing;
 mod lookups;
 mod nested;
@@ -28,12 +29,13 @@ mod wait;
 pub use access::{Access, Aws, Caller, Endpoint, Identity};
 pub use bootstrap::{TOOLKIT_STACK, supports_refactoring};
 pub use changes::{
-    ChangeSetChange, ChangeSetMeans, ChangeSetRequest, ChangeSetState, MOST_INLINE_BYTES, PutError,
-    RefactorAction, RefactorRequest, RefactorState, StackEvent, StackState, TemplateAt,
-    change_set_means, now, staged_url,
+    ChangeDetail, ChangeSetChange, ChangeSetMeans, ChangeSetRequest, ChangeSetState,
+    MOST_INLINE_BYTES, PutError, RefactorAction, RefactorRequest, RefactorState, StackEvent,
+    StackState, TemplateAt, change_set_means, now, staged_url,
 };
 pub use client::Client;
 pub use error::{AwsError, Call, CallError, Cause};
+pub use images::RegistryLogin;
 pub use lookups::{Found, Lookup, LookupError, LookupProblem, can_look_up};
 pub use read::{Depth, Read, ReadRequest, Wanted};
 pub use roles::{Purpose, Role, RoleOptions, RoleOptionsError, Roles, fill_in};

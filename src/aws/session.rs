@@ -18,6 +18,7 @@ pub struct Session(Arc<Inner>);
 struct Inner {
     identified: Identified,
     cloudformation: Client<aws_sdk_cloudformation::Client>,
+    ecr: Client<aws_sdk_ecr::Client>,
     ec2: Client<aws_sdk_ec2::Client>,
     route53: Client<aws_sdk_route53::Client>,
     s3: Client<aws_sdk_s3::Client>,
@@ -58,6 +59,8 @@ impl Session {
         let path_style = config.endpoint_url().is_some();
         let s3 = aws_sdk_s3::config::Builder::from(config).force_path_style(path_style);
         let s3_once = s3.clone().retry_config(RetryConfig::disabled());
+        let ecr = aws_sdk_ecr::config::Builder::from(config);
+        let ecr_once = ecr.clone().retry_config(RetryConfig::disabled());
         let ec2 = aws_sdk_ec2::config::Builder::from(config);
         let ec2_once = ec2.clone().retry_config(RetryConfig::disabled());
         let route53 = aws_sdk_route53::config::Builder::from(config);
@@ -69,6 +72,10 @@ impl Session {
             cloudformation: wrap.client(
                 aws_sdk_cloudformation::Client::from_conf(partitioned.build()),
                 aws_sdk_cloudformation::Client::from_conf(once.build()),
+            ),
+            ecr: wrap.client(
+                aws_sdk_ecr::Client::from_conf(ecr.build()),
+                aws_sdk_ecr::Client::from_conf(ecr_once.build()),
             ),
             ec2: wrap.client(
                 aws_sdk_ec2::Client::from_conf(ec2.build()),
@@ -109,6 +116,11 @@ impl Session {
     /// Returns the client of CloudFormation.
     pub fn cloudformation(&self) -> &Client<aws_sdk_cloudformation::Client> {
         &self.0.cloudformation
+    }
+
+    /// Returns the client of the container registry.
+    pub fn ecr(&self) -> &Client<aws_sdk_ecr::Client> {
+        &self.0.ecr
     }
 
     /// Returns the client of EC2.

@@ -1,40 +1,27 @@
-//! Puts file assets where templates look for them.
+//! Publishes assets: which of them, where, and how many at once.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::sync::watch;
 
-use super::archive::{ArchiveError, pack};
-use crate::assembly::{FileAsset, FileDestination, ImageAsset};
-use crate::aws::{
-    Aws, AwsError, Cause, Purpose, PutError, Role, RoleOptions, RoleOptionsError, Roles, fill_in,
-};
-use crate::event::{Event, Host, Remote};
+use super::archive::ArchiveError;
+use super::command::CommandError;
+use super::files::Upload;
+use super::images::{Image, Registries};
+use super::options::DeployOptions;
+use crate::assembly::{FileAsset, FileDestination, ImageAsset, ImageDestination};
+use crate::aws::{Aws, AwsError, Cause, Role, RoleOptions, RoleOptionsError, Roles, fill_in};
+use crate::event::{AssetKind, AssetStatus, Event, Host};
 use crate::model::Environment;
 
 /// Why an asset is not where templates look for it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AssetError {
-    /// Images are built and pushed by tools that are not called yet.
-    #[error(
-        "asset {id}: container images cannot be published yet. Publish it with `cdk-assets`, or \
-         deploy {} with `cdk deploy`. Nothing was changed.", .stacks.join(", ")
-    )]
-    Image {
-        /// The key in the asset manifest.
-        id: String,
-        /// The stacks that need it.
-        stacks: Vec<String>,
-    },
-    /// A command would make the file.
-    #[error(
-        "asset {0} is made by a command of its own, which is not supported. Nothing was changed."
-    )]
-    Executable(String),
     /// An option of the publishing role cannot be honoured.
     #[error("asset {id}: {error}")]
     Role {
@@ -81,8 +68,41 @@ pub enum AssetError {
         /// Why.
         error: Box<AwsError>,
     },
-    /// The deployment was stopped before everything was uploaded.
-    #[error("stopped before all assets were uploaded: no stack was changed")]
+    /// The registry does not take it.
+    #[error("image {id} cannot be pushed to the repository `{repository}`: {error}{}", advice(.environment, .error))]
+    Registry {
+        /// The key in the asset manifest.
+        id: String,
+        /// The repository.
+        repository: String,
+        /// The account and region.
+        environment: Environment,
+        /// Why.
+        error: Box<AwsError>,
+    },
+    /// There is no such repository.
+    #[error(
+        "image {id}: there is no repository `{repository}` in {environment}. Is the environment \
+         bootstrapped? `cdk bootstrap {environment}` makes it. No stack was changed."
+    )]
+    NoRepository {
+        /// The key in the asset manifest.
+        id: String,
+        /// The repository.
+        repository: String,
+        /// The account and region.
+        environment: Environment,
+    },
+    /// A tool that builds or pushes it has failed.
+    #[error("asset {id}: {error} No stack was changed.")]
+    Command {
+        /// The key in the asset manifest.
+        id: String,
+        /// What has failed.
+        error: Box<CommandError>,
+    },
+    /// The deployment was stopped before everything was published.
+    #[error("stopped before all assets were published: no stack was changed")]
     Cancelled,
 }
 
@@ -91,163 +111,170 @@ fn advice(environment: &Environment, error: &AwsError) -> String {
         || matches!(error.code(), Some("NoSuchBucket" | "NotFound" | "PermanentRedirect"));
     if by_bootstrap {
         format!(
-            " Is the environment bootstrapped, and the bucket in this account? \
-             `cdk bootstrap {environment}` makes it. No stack was changed."
+            " Is the environment bootstrapped in this account? `cdk bootstrap {environment}` \
+             makes what assets need. No stack was changed."
         )
     } else {
         " No stack was changed.".to_owned()
     }
 }
 
-/// A file that has to be somewhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Upload {
-    /// The key in the asset manifest.
-    id: String,
-    source: PathBuf,
-    is_zip: bool,
-    environment: Environment,
-    bucket: String,
-    key: String,
-    roles: Roles,
+/// What has to be published.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Publications {
+    uploads: Vec<Upload>,
+    images: Vec<Image>,
 }
 
-/// Lists what has to be uploaded for stacks: hierarchical ID and environment, with nothing left
+/// Lists what has to be published for stacks: hierarchical ID and environment, with nothing left
 /// open. Each place appears once.
 ///
 /// # Errors
-/// When a stack needs an asset that cannot be published.
-pub(super) fn uploads(
+/// When an option of a role cannot be honoured.
+pub(super) fn publications(
     files: &[FileAsset],
     images: &[ImageAsset],
     stacks: &[(&str, &Environment)],
-) -> Result<Vec<Upload>, AssetError> {
+) -> Result<Publications, AssetError> {
     let needs = |needed: &[String]| -> Vec<&Environment> {
         let selected = stacks.iter().filter(|(id, _)| needed.iter().any(|stack| stack == id));
         selected.map(|(_, environment)| *environment).collect()
     };
-    if let Some(image) = images.iter().find(|image| !needs(&image.stacks).is_empty()) {
-        let ImageAsset { id, stacks } = image.clone();
-        return Err(AssetError::Image { id, stacks });
-    }
-    let mut found = BTreeMap::new();
+    let (mut uploads, mut pushed) = (BTreeMap::new(), BTreeMap::new());
     for asset in files {
         for environment in needs(&asset.stacks) {
-            let source = asset.source.as_ref();
-            let source = source.ok_or_else(|| AssetError::Executable(asset.id.clone()))?;
             for destination in &asset.destinations {
-                let upload = upload(asset, source, destination, environment)?;
-                let place = (upload.environment.clone(), upload.bucket.clone(), upload.key.clone());
-                found.entry(place).or_insert(upload);
+                let place = place_of(destination, environment, &asset.id)?;
+                let upload = Upload::new(asset, destination, place);
+                uploads.entry(upload.key()).or_insert(upload);
             }
         }
     }
-    Ok(found.into_values().collect())
+    for asset in images {
+        for environment in needs(&asset.stacks) {
+            // An image is built once and goes to all of its places.
+            let image = pushed.entry(&asset.id).or_insert_with(|| Image::new(asset));
+            for destination in &asset.destinations {
+                let place = place_of(destination, environment, &asset.id)?;
+                image.add(destination, place);
+            }
+        }
+    }
+    let images = pushed.into_values().filter(Image::goes_somewhere);
+    Ok(Publications { uploads: uploads.into_values().collect(), images: images.collect() })
 }
 
-fn upload(
-    asset: &FileAsset,
-    source: &Path,
-    destination: &FileDestination,
-    environment: &Environment,
-) -> Result<Upload, AssetError> {
-    let region = destination.region.as_ref().map(|region| fill_in(region, environment));
-    let region = region.unwrap_or_else(|| environment.region.to_string());
-    let place = Environment::new(&environment.account, &region);
-    let failed = |error| AssetError::Role { id: asset.id.clone(), error };
-    let options = RoleOptions::from_json(&destination.assume_role_options).map_err(failed)?;
-    // Placeholders mean the place of the asset (cdk-assets, `replaceAwsPlaceholders`).
-    let role = destination.assume_role_arn.as_ref().map(|arn| Role {
-        arn: fill_in(arn, &place),
-        external_id: destination.assume_role_external_id.clone(),
+/// Where an asset goes, and who may put it there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) environment: Environment,
+    pub(super) roles: Roles,
+}
+
+/// What destinations of files and images have in common.
+pub(super) trait Destination {
+    fn region(&self) -> Option<&String>;
+    fn role(&self) -> (Option<&String>, Option<&String>, &BTreeMap<String, serde_json::Value>);
+}
+
+impl Destination for FileDestination {
+    fn region(&self) -> Option<&String> {
+        self.region.as_ref()
+    }
+
+    fn role(&self) -> (Option<&String>, Option<&String>, &BTreeMap<String, serde_json::Value>) {
+        let external_id = self.assume_role_external_id.as_ref();
+        (self.assume_role_arn.as_ref(), external_id, &self.assume_role_options)
+    }
+}
+
+impl Destination for ImageDestination {
+    fn region(&self) -> Option<&String> {
+        self.region.as_ref()
+    }
+
+    fn role(&self) -> (Option<&String>, Option<&String>, &BTreeMap<String, serde_json::Value>) {
+        let external_id = self.assume_role_external_id.as_ref();
+        (self.assume_role_arn.as_ref(), external_id, &self.assume_role_options)
+    }
+}
+
+/// Placeholders mean the place of the asset (cdk-assets, `replaceAwsPlaceholders`).
+pub(super) fn place_of(
+    destination: &impl Destination,
+    stack: &Environment,
+    id: &str,
+) -> Result<Place, AssetError> {
+    let region = destination.region().map(|region| fill_in(region, stack));
+    let region = region.unwrap_or_else(|| stack.region.to_string());
+    let environment = Environment::new(&stack.account, &region);
+    let (arn, external_id, options) = destination.role();
+    let options = RoleOptions::from_json(options)
+        .map_err(|error| AssetError::Role { id: id.to_owned(), error })?;
+    let deploy = arn.map(|arn| Role {
+        arn: fill_in(arn, &environment),
+        external_id: external_id.cloned(),
         options,
     });
-    Ok(Upload {
-        id: asset.id.clone(),
-        source: source.to_owned(),
-        is_zip: asset.is_zip,
-        bucket: fill_in(&destination.bucket_name, &place),
-        key: fill_in(&destination.object_key, &place),
-        environment: place,
-        roles: Roles { deploy: role, ..Roles::default() },
-    })
+    Ok(Place { environment, roles: Roles { deploy, ..Roles::default() } })
 }
 
-/// Uploads what is not there yet, a few at a time.
+/// Tells how far the publication is.
+pub(super) struct Progress<'a> {
+    pub(super) host: &'a dyn Host,
+    done: AtomicUsize,
+    of: usize,
+}
+
+impl Progress<'_> {
+    pub(super) fn tell(
+        &self,
+        environment: &Environment,
+        (id, kind): (&str, AssetKind),
+        status: AssetStatus,
+    ) {
+        let is_done = matches!(status, AssetStatus::Exists | AssetStatus::Published { .. });
+        let before = self.done.fetch_add(usize::from(is_done), Ordering::Relaxed);
+        self.host.tell(&Event::Asset {
+            environment: environment.clone(),
+            id: id.to_owned(),
+            kind,
+            status,
+            done: before + usize::from(is_done),
+            of: self.of,
+        });
+    }
+}
+
+/// Publishes what is not there yet, a few at a time. A request to stop ends it at once.
 ///
 /// # Errors
-/// The first that cannot be uploaded; no further one is begun.
+/// The first that cannot be published; those under way are given up.
 pub(super) async fn publish(
     aws: &Aws,
-    uploads: &[Upload],
-    concurrency: usize,
+    all: &Publications,
+    options: &DeployOptions,
     host: &dyn Host,
     cancel: Option<&watch::Receiver<bool>>,
 ) -> Result<(), AssetError> {
-    let each = uploads.iter().map(|upload| async move {
-        if cancel.is_some_and(|cancel| *cancel.borrow()) {
-            return Err(AssetError::Cancelled);
-        }
-        Box::pin(publish_one(aws, upload, host)).await
-    });
-    stream::iter(each).buffer_unordered(concurrency.max(1)).try_collect().await
-}
-
-async fn publish_one(aws: &Aws, upload: &Upload, host: &dyn Host) -> Result<(), AssetError> {
-    let id = || upload.id.clone();
-    let refused = |error: AwsError| AssetError::Bucket {
-        id: id(),
-        bucket: upload.bucket.clone(),
-        environment: upload.environment.clone(),
-        error: Box::new(error),
+    let of = all.uploads.len() + all.images.iter().map(Image::places).sum::<usize>();
+    let progress = &Progress { host, done: AtomicUsize::new(0), of };
+    let registries = &Registries::default();
+    let uploads = all.uploads.iter().map(|upload| Box::pin(upload.publish(aws, progress)));
+    let images = all.images.iter().map(|image| Box::pin(image.publish(aws, registries, progress)));
+    let uploads = stream::iter(uploads).buffer_unordered(options.upload_concurrency.max(1));
+    let images = stream::iter(images).buffer_unordered(options.image_concurrency.max(1));
+    let work = async {
+        // Images push what others may build on: files are quick, and fail early.
+        uploads.try_collect::<()>().await?;
+        images.try_collect::<()>().await
     };
-    let session = aws.session(&upload.environment, &upload.roles, Purpose::Write).await;
-    let session = session.map_err(refused)?;
-    let (bucket, key) = (upload.bucket.as_str(), upload.key.as_str());
-    let exists = session.has_object(bucket, key).await.map_err(refused)?;
-    if !exists {
-        // Deleted when it is dropped.
-        let archive =
-            if upload.is_zip && upload.source.is_dir() { Some(packed(upload)?) } else { None };
-        let file = archive.as_ref().map_or(upload.source.as_path(), tempfile::NamedTempFile::path);
-        let put = session.put_file(bucket, key, content_type(upload), file).await;
-        put.map_err(|error| match error {
-            PutError::File { path, error } => AssetError::Source { id: id(), path, error },
-            PutError::Aws(error) => refused(error),
-        })?;
-    }
-    host.tell(&Event::Remote {
-        environment: upload.environment.clone(),
-        what: Remote::Asset,
-        id: id(),
-        status: if exists { "EXISTS" } else { "UPLOADED" }.to_owned(),
-    });
-    Ok(())
-}
-
-fn packed(upload: &Upload) -> Result<tempfile::NamedTempFile, AssetError> {
-    let kept = |error| AssetError::Temporary { id: upload.id.clone(), error };
-    let file = tempfile::NamedTempFile::new().map_err(kept)?;
-    pack(&upload.source, file.as_file().try_clone().map_err(kept)?)
-        .map_err(|error| AssetError::Archive { id: upload.id.clone(), error })?;
-    Ok(file)
-}
-
-/// The content type of the object, by the name of the file as far as it matters for what reads
-/// assets.
-fn content_type(upload: &Upload) -> &'static str {
-    let name = if upload.is_zip { Path::new("asset.zip") } else { upload.source.as_path() };
-    let extension = name.extension().and_then(|it| it.to_str()).unwrap_or_default();
-    match extension.to_ascii_lowercase().as_str() {
-        "zip" | "jar" => "application/zip",
-        "json" => "application/json",
-        "yaml" | "yml" => "text/yaml",
-        "js" | "mjs" | "cjs" => "text/javascript",
-        "html" | "htm" => "text/html",
-        "css" => "text/css",
-        "txt" | "md" | "graphql" => "text/plain",
-        "xml" => "application/xml",
-        _ => "application/octet-stream",
+    let Some(mut cancel) = cancel.cloned() else { return work.await };
+    tokio::select! {
+        biased;
+        // An error means that nobody is there any more to ask.
+        Ok(_) = cancel.wait_for(|stop| *stop) => Err(AssetError::Cancelled),
+        result = work => result,
     }
 }
 
@@ -269,6 +296,7 @@ mod tests {
                 assume_role_options: BTreeMap::new(),
             }],
             stacks: stacks.iter().map(|&stack| stack.to_owned()).collect(),
+            ..FileAsset::default()
         }
     }
 
@@ -277,26 +305,39 @@ mod tests {
         let (here, there) =
             (Environment::new("1", "eu-west-1"), Environment::new("1", "cn-north-1"));
         let stacks = [("A", &here), ("B", &here), ("C", &there), ("D", &there)];
-        let found = uploads(&[asset(&["A", "B", "C"]), asset(&["A"])], &[], &stacks).unwrap();
+        let found = publications(&[asset(&["A", "B", "C"]), asset(&["A"])], &[], &stacks);
+        let found = found.unwrap().uploads;
         let buckets: Vec<_> = found.iter().map(|upload| upload.bucket.as_str()).collect();
         assert_eq!(buckets, ["cdk-1-cn-north-1", "cdk-1-eu-west-1"]);
-        let role = found[0].roles.deploy.as_ref().unwrap();
+        let role = found[0].place.roles.deploy.as_ref().unwrap();
         assert_eq!(role.arn, "arn:aws-cn:role/cn-north-1");
-        assert_eq!(content_type(&found[0]), "application/zip");
+        assert_eq!(found[0].content_type(), "application/zip");
     }
 
     #[test]
-    fn what_only_other_stacks_need_is_not_uploaded() {
+    fn what_only_other_stacks_need_is_not_published() {
         let here = Environment::new("1", "eu-west-1");
-        let image = ImageAsset { id: "i".to_owned(), stacks: vec!["B".to_owned()] };
-        assert_eq!(uploads(&[asset(&["B"])], &[image], &[("A", &here)]).unwrap(), []);
+        let all = publications(&[asset(&["B"])], &[image(&["B"])], &[("A", &here)]).unwrap();
+        assert_eq!(all, Publications::default());
     }
 
     #[test]
-    fn a_container_image_is_refused_before_anything_is_uploaded() {
-        let here = Environment::new("1", "eu-west-1");
-        let image = ImageAsset { id: "img".to_owned(), stacks: vec!["A".to_owned()] };
-        let error = uploads(&[asset(&["A"])], &[image], &[("A", &here)]).unwrap_err();
-        assert!(error.to_string().starts_with("asset img: container images"), "{error}");
+    fn an_image_is_built_once_for_all_of_its_places() {
+        let (here, there) =
+            (Environment::new("1", "eu-west-1"), Environment::new("1", "us-east-1"));
+        let stacks = [("A", &here), ("B", &here), ("C", &there)];
+        let all = publications(&[], &[image(&["A", "B", "C"]), image(&["A"])], &stacks).unwrap();
+        assert_eq!(all.images.len(), 1);
+        assert_eq!(all.images[0].places(), 2);
+    }
+
+    fn image(stacks: &[&str]) -> ImageAsset {
+        let to = ImageDestination {
+            repository_name: "repo-${AWS::Region}".to_owned(),
+            image_tag: "tag".to_owned(),
+            ..ImageDestination::default()
+        };
+        let stacks = stacks.iter().map(|&stack| stack.to_owned()).collect();
+        ImageAsset { id: "img".to_owned(), destinations: vec![to], stacks, ..ImageAsset::default() }
     }
 }

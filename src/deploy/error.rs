@@ -8,7 +8,8 @@ use super::assets::AssetError;
 use super::order::Circle;
 use super::{DeployedStack, Failure};
 use crate::aws::{AwsError, RoleOptionsError};
-use crate::model::{Environment, StackStatus};
+use crate::model::{Environment, StackStatus, StatusKind};
+use crate::template::TemplateError;
 
 /// Why a deployment ended before everything was deployed.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,61 @@ pub enum DeployError {
     /// An asset is not where templates look for it.
     #[error(transparent)]
     Asset(Box<AssetError>),
+    /// An option of a role cannot be honoured.
+    #[error("stack {stack}: {error}. Nothing was changed.")]
+    Role {
+        /// The stack, by hierarchical ID.
+        stack: String,
+        /// Why.
+        error: RoleOptionsError,
+    },
+    /// The bootstrap stack is older than what is needed.
+    #[error(
+        "{environment}: this deployment needs bootstrap stack version {least}, found {found} \
+         ({} needs it). Run `cdk bootstrap {environment}`. Nothing was changed.", .of.join(", ")
+    )]
+    OldBootstrap {
+        /// The account and region.
+        environment: Environment,
+        /// The version that is needed.
+        least: u64,
+        /// The version that is there.
+        found: u64,
+        /// Which stacks and assets need it.
+        of: Vec<String>,
+    },
+    /// There is no bootstrap stack.
+    #[error(
+        "{environment} is not bootstrapped: there is no stack `{toolkit_stack}` that tells its \
+         version, and {} needs version {least}. Run `cdk bootstrap {environment}`, or name the \
+         bootstrap stack with `--toolkit-stack-name`. Nothing was changed.", .of.join(", ")
+    )]
+    NoBootstrap {
+        /// The account and region.
+        environment: Environment,
+        /// The version that is needed.
+        least: u64,
+        /// The name by which the bootstrap stack was looked for.
+        toolkit_stack: String,
+        /// Which stacks and assets need it.
+        of: Vec<String>,
+    },
+    /// A parameter is given that no stack has.
+    #[error("no selected stack has the parameter `{key}`{}. Nothing was changed.", Meant(.pattern, .stacks))]
+    NoSuchParameter {
+        /// The parameter.
+        key: String,
+        /// For which stacks it is given; empty: for all.
+        pattern: String,
+        /// The selected stacks that are meant, by hierarchical ID.
+        stacks: Vec<String>,
+    },
+    /// The stacks for which a parameter is given cannot be told.
+    #[error("`--parameters`: {message}. Nothing was changed.")]
+    ParameterPattern {
+        /// What is wrong with the pattern.
+        message: String,
+    },
     /// Stacks could not be deployed.
     #[error("{}", Outcomes(.failed, .not_begun))]
     Stacks {
@@ -31,8 +87,12 @@ pub enum DeployError {
         /// The stacks that were not, by hierarchical ID; the first is the one that stopped the
         /// others.
         failed: Vec<(String, StackError)>,
+        /// The positions of their stages, in the same order.
+        stages_failed: Vec<usize>,
         /// The stacks that were not begun, by hierarchical ID.
         not_begun: Vec<String>,
+        /// The positions of their stages, in the same order.
+        stages_not_begun: Vec<usize>,
     },
     /// It was asked to stop, between stacks.
     #[error("stopped as asked; not begun: {}", .not_begun.join(", "))]
@@ -41,7 +101,37 @@ pub enum DeployError {
         deployed: Vec<DeployedStack>,
         /// The stacks that were not begun, by hierarchical ID.
         not_begun: Vec<String>,
+        /// The positions of their stages, in the same order.
+        stages_not_begun: Vec<usize>,
     },
+}
+
+impl DeployError {
+    /// Whether it ended because it was asked to.
+    pub fn is_cancelled(&self) -> bool {
+        match self {
+            Self::Cancelled { .. } => true,
+            Self::Asset(error) => matches!(**error, AssetError::Cancelled),
+            Self::Stacks { failed, .. } => failed.iter().any(|(_, error)| error.is_cancelled()),
+            _ => false,
+        }
+    }
+}
+
+/// Of whom a parameter was expected.
+struct Meant<'a>(&'a str, &'a [String]);
+
+impl fmt::Display for Meant<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(pattern, stacks) = self;
+        match (pattern.is_empty(), stacks.is_empty()) {
+            (true, _) => write!(f, " ({})", stacks.join(", ")),
+            (false, true) => write!(f, ": it is given for `{pattern}`, which is none of them"),
+            (false, false) => {
+                write!(f, ": it is given for `{pattern}`, which is {}", stacks.join(", "))
+            }
+        }
+    }
 }
 
 impl From<AwsError> for DeployError {
@@ -93,6 +183,35 @@ pub enum StackError {
         path: PathBuf,
         /// What the system says.
         error: std::io::Error,
+    },
+    /// The template that is to be sent in place of the app's is none.
+    #[error("the template for stack `{stack}` cannot be read: {error}. It was not changed.")]
+    Template {
+        /// The stack.
+        stack: String,
+        /// Why.
+        error: Box<TemplateError>,
+    },
+    /// The bucket for a template cannot be used.
+    #[error("the template for stack `{stack}` cannot be uploaded: {error}. It was not changed.")]
+    Staging {
+        /// The stack.
+        stack: String,
+        /// Why.
+        error: Box<AssetError>,
+    },
+    /// Whoever judges the change does not let it happen.
+    #[error(
+        "stack `{stack}` in {environment} was not deployed{}\nIts change set was deleted: the \
+         stack was not changed.", Reasons(.reasons)
+    )]
+    Stopped {
+        /// The stack.
+        stack: String,
+        /// The account and region.
+        environment: Environment,
+        /// Why.
+        reasons: Vec<String>,
     },
     /// The stack is in a state on which nothing can be built.
     #[error("stack `{stack}` in {environment} is in {status}: {advice}. It was not changed.")]
@@ -149,7 +268,7 @@ pub enum StackError {
         environment: Environment,
     },
     /// The deployment failed.
-    #[error("stack `{stack}` in {environment} could not be deployed and is now in {status}{}", Failures(.failures))]
+    #[error("stack `{stack}` in {environment} could not be deployed and is now in {status}{}", Failures(.stack, .failures))]
     Failed {
         /// The stack.
         stack: String,
@@ -177,19 +296,32 @@ pub enum StackError {
     },
     /// A request may have been lost on the way.
     #[error(
-        "stack `{stack}` in {environment}: CloudFormation knows nothing of the change set {name} \
-         that it was asked for. Look at the stack, then deploy again."
+        "stack `{stack}` in {environment}: CloudFormation knows nothing of {what} that it was \
+         asked for. Look at the stack, then deploy again."
     )]
     Lost {
         /// The stack.
         stack: String,
         /// The account and region.
         environment: Environment,
-        /// The change set.
-        name: String,
+        /// What was asked for, such as `the change set cdkr-deploy-1`.
+        what: String,
+    },
+    /// What was begun cannot be watched.
+    #[error("stack `{stack}` in {environment}: {}. {error}", GoesOn(.stack, .environment))]
+    Unwatched {
+        /// The stack.
+        stack: String,
+        /// The account and region.
+        environment: Environment,
+        /// Why.
+        error: Box<AwsError>,
     },
     /// Something took too long.
-    #[error("stack `{stack}` in {environment}: after {} s something is still going on. It goes on without us.", .waited.as_secs())]
+    #[error(
+        "stack `{stack}` in {environment}: after {} s something is still going on. {}.",
+        .waited.as_secs(), GoesOn(.stack, .environment)
+    )]
     TimedOut {
         /// The stack.
         stack: String,
@@ -199,7 +331,7 @@ pub enum StackError {
         waited: Duration,
     },
     /// It was asked to stop.
-    #[error("stack `{stack}` in {environment}: stopped as asked{}", if *.running { "; its deployment goes on without us" } else { ". It was not changed." })]
+    #[error("stack `{stack}` in {environment}: stopped as asked. {}", Stop(.stack, .environment, *.running))]
     Cancelled {
         /// The stack.
         stack: String,
@@ -210,12 +342,104 @@ pub enum StackError {
     },
 }
 
-struct Failures<'a>(&'a [Failure]);
+impl StackError {
+    /// Whether it ended because it was asked to.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Cancelled { .. })
+    }
+
+    /// Returns how the stack is now, if it is known: after a failed deployment, or because
+    /// nothing can be built on it.
+    pub fn status(&self) -> Option<&StackStatus> {
+        match self {
+            Self::Failed { status, .. }
+            | Self::State { status, .. }
+            | Self::NotDeleted { status, .. } => Some(status),
+            _ => None,
+        }
+    }
+
+    /// Whether the deployment failed and CloudFormation has put everything back: the stack has
+    /// its last template again, or nothing if it was to be created.
+    pub fn is_rolled_back(&self) -> bool {
+        matches!(self, Self::Failed { status, .. }
+            if matches!(&*status.0, "UPDATE_ROLLBACK_COMPLETE" | "ROLLBACK_COMPLETE"))
+    }
+
+    /// Whether the stack is surely as it was before: nothing was executed.
+    pub fn left_untouched(&self) -> bool {
+        matches!(
+            self,
+            Self::Role { .. }
+                | Self::Io { .. }
+                | Self::Template { .. }
+                | Self::Staging { .. }
+                | Self::Stopped { .. }
+                | Self::State { .. }
+                | Self::TooLong { .. }
+                | Self::TemplateUrl { .. }
+                | Self::Refused { .. }
+                | Self::Cancelled { running: false, .. }
+        )
+    }
+
+    /// Whether CloudFormation goes on with the stack.
+    pub fn is_running(&self) -> bool {
+        match self {
+            Self::Cancelled { running, .. } => *running,
+            Self::TimedOut { .. } | Self::Unwatched { .. } => true,
+            other => other.status().is_some_and(|status| status.kind() == StatusKind::Busy),
+        }
+    }
+}
+
+/// Why a change is not to happen.
+struct Reasons<'a>(&'a [String]);
+
+impl fmt::Display for Reasons<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|reason| write!(f, "\n  {reason}"))
+    }
+}
+
+/// How to look at what goes on without us.
+struct GoesOn<'a>(&'a str, &'a Environment);
+
+impl fmt::Display for GoesOn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(stack, environment) = self;
+        write!(
+            f,
+            "CloudFormation goes on by itself: `aws cloudformation describe-stack-events \
+             --stack-name {stack} --region {}` tells how it ends",
+            environment.region
+        )
+    }
+}
+
+/// What a request to stop has left.
+struct Stop<'a>(&'a str, &'a Environment, bool);
+
+impl fmt::Display for Stop<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(stack, environment, running) = self;
+        match running {
+            true => write!(f, "{}.", GoesOn(stack, environment)),
+            false => f.write_str("It was not changed."),
+        }
+    }
+}
+
+struct Failures<'a>(&'a str, &'a [Failure]);
 
 impl fmt::Display for Failures<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Failure { logical_id, resource_type, reason } in self.0 {
-            write!(f, "\n  {logical_id} ({resource_type}): {reason}")?;
+        let Self(root, failures) = self;
+        for Failure { stack, logical_id, resource_type, reason } in *failures {
+            // What is nested in the stack says so.
+            let nested = if stack == root { "" } else { stack.as_str() };
+            let slash = if nested.is_empty() { "" } else { "/" };
+            write!(f, "\n  {nested}{slash}{logical_id} ({resource_type}): {reason}")?;
         }
         Ok(())
     }

@@ -13,11 +13,12 @@ pub struct Circle(
     pub Vec<String>,
 );
 
-/// Which stacks can be deployed now, and which have to wait.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Order {
-    /// What each stack that has not begun waits for.
-    waiting: BTreeMap<String, BTreeSet<String>>,
+/// Which of several things can be done now, and which have to wait: stacks by hierarchical ID, or
+/// stages by position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order<K: Ord = String> {
+    /// What each of them that has not begun waits for.
+    waiting: BTreeMap<K, BTreeSet<K>>,
 }
 
 impl Order {
@@ -29,10 +30,10 @@ impl Order {
     pub fn of(selected: &[&AssemblyStack], all: &[AssemblyStack]) -> Result<Self, Circle> {
         let needs = all.iter().chain(selected.iter().copied());
         let needs = needs.map(|stack| (&*stack.hierarchical_id, &*stack.dependencies)).collect();
-        Self::new(selected.iter().map(|stack| &*stack.hierarchical_id), &needs)
+        Self::among(selected.iter().map(|stack| &*stack.hierarchical_id), &needs)
     }
 
-    fn new<'a>(
+    fn among<'a>(
         selected: impl Iterator<Item = &'a str>,
         needs: &BTreeMap<&'a str, &'a [String]>,
     ) -> Result<Self, Circle> {
@@ -41,41 +42,56 @@ impl Order {
             let needed = reachable(id, &selected, needs);
             ((*id).to_owned(), needed.into_iter().map(str::to_owned).collect())
         });
-        let order = Self { waiting: waiting.collect() };
+        Self::new(waiting.collect()).map_err(Circle)
+    }
+}
+
+impl<K: Ord + Clone> Order<K> {
+    /// Orders things by what each of them waits for, which has to be among them.
+    ///
+    /// # Errors
+    /// A circle of them; each waits for the one after it, the last for the first.
+    pub(super) fn new(waiting: BTreeMap<K, BTreeSet<K>>) -> Result<Self, Vec<K>> {
+        let order = Self { waiting };
         order.clone().sorted_or_stuck().map_err(|stuck| stuck.circle())?;
         Ok(order)
     }
 
-    /// Returns the stacks that have not begun and wait for nothing, in the order of their IDs.
-    pub fn ready(&self) -> Vec<String> {
+    /// Returns what has not begun and waits for nothing, sorted.
+    pub fn ready(&self) -> Vec<K> {
         let ready = self.waiting.iter().filter(|(_, needs)| needs.is_empty());
         ready.map(|(id, _)| id.clone()).collect()
     }
 
-    /// Returns the stacks that have not begun, in the order of their IDs.
-    pub fn waiting(&self) -> Vec<String> {
+    /// Returns what has not begun, sorted.
+    pub fn waiting(&self) -> Vec<K> {
         self.waiting.keys().cloned().collect()
     }
 
-    /// Takes note that a stack has begun.
-    pub fn begin(&mut self, id: &str) {
+    /// Returns what something that has not begun still waits for.
+    pub(super) fn needs(&self, id: &K) -> impl Iterator<Item = &K> {
+        self.waiting.get(id).into_iter().flatten()
+    }
+
+    /// Takes note that something has begun.
+    pub fn begin(&mut self, id: &K) {
         self.waiting.remove(id);
     }
 
-    /// Takes note that a stack is deployed: those that need it need not wait for it any more.
-    pub fn done(&mut self, id: &str) {
+    /// Takes note that something is done: what needs it need not wait for it any more.
+    pub fn done(&mut self, id: &K) {
         for needs in self.waiting.values_mut() {
             needs.remove(id);
         }
     }
 
-    /// Returns all stacks, each after those that it needs.
-    pub fn sorted(self) -> Vec<String> {
+    /// Returns everything, each after what it needs.
+    pub fn sorted(self) -> Vec<K> {
         // There is no circle: it would have been refused.
         self.sorted_or_stuck().unwrap_or_default()
     }
 
-    fn sorted_or_stuck(mut self) -> Result<Vec<String>, Self> {
+    fn sorted_or_stuck(mut self) -> Result<Vec<K>, Self> {
         let mut sorted = Vec::new();
         while !self.waiting.is_empty() {
             let ready = self.ready();
@@ -91,9 +107,9 @@ impl Order {
         Ok(sorted)
     }
 
-    /// The circle among stacks that all wait: whoever follows what they wait for gets into it.
-    fn circle(&self) -> Circle {
-        let mut path: Vec<&String> = Vec::new();
+    /// The circle among things that all wait: whoever follows what they wait for gets into it.
+    fn circle(&self) -> Vec<K> {
+        let mut path: Vec<&K> = Vec::new();
         let mut next = self.waiting.keys().next();
         while let Some(id) = next {
             if let Some(at) = path.iter().position(|known| *known == id) {
@@ -103,7 +119,7 @@ impl Order {
             path.push(id);
             next = self.waiting.get(id).and_then(|needs| needs.iter().next());
         }
-        Circle(path.into_iter().cloned().collect())
+        path.into_iter().cloned().collect()
     }
 }
 
@@ -137,7 +153,7 @@ mod tests {
             .map(|(id, needs)| (*id, needs.iter().map(|need| (*need).to_owned()).collect()))
             .collect();
         let needs = owned.iter().map(|(id, needs)| (*id, needs.as_slice())).collect();
-        Order::new(selected.iter().copied(), &needs)
+        Order::among(selected.iter().copied(), &needs)
     }
 
     #[test]
@@ -157,11 +173,11 @@ mod tests {
         let needs: &[(&str, &[&str])] = &[("C", &["A", "B"]), ("A", &["NotSelected"])];
         let mut order = order(&["A", "B", "C"], needs).unwrap();
         assert_eq!(order.ready(), ["A", "B"]);
-        order.begin("A");
-        order.begin("B");
-        order.done("A");
+        order.begin(&"A".to_owned());
+        order.begin(&"B".to_owned());
+        order.done(&"A".to_owned());
         assert_eq!(order.ready(), Vec::<String>::new());
-        order.done("B");
+        order.done(&"B".to_owned());
         assert_eq!(order.ready(), ["C"]);
     }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::error::StackError;
+use super::options::Wanted;
 use crate::assembly::AssemblyStack;
 use crate::aws::{MOST_INLINE_BYTES, StackState, TemplateAt, fill_in, staged_url};
-use crate::model::{Environment, Object, StatusKind, Text, Value};
+use crate::model::{Environment, Object, StatusKind, Template, Text, Value};
 
 /// Everything that a template can need (`CreateChangeSet`, `Capabilities`).
 pub(super) const CAPABILITIES: [&str; 3] =
@@ -60,21 +61,31 @@ pub(super) struct Parameters {
     pub kept: Vec<String>,
     /// Whether a value is looked up by CloudFormation with each change (SSM parameter types).
     pub are_looked_up: bool,
+    /// Whether one may change because it gets its default.
+    pub are_reset: bool,
 }
 
-/// Says which value each parameter of the template gets: that of the assembly, or the one that it
+/// Says which value each parameter of a template gets: the one that is wanted, or the one that it
 /// has, or its default.
-pub(super) fn parameters(stack: &AssemblyStack, existing: Option<&StackState>) -> Parameters {
+pub(super) fn parameters(
+    template: &Template,
+    wanted: &Wanted,
+    existing: Option<&StackState>,
+) -> Parameters {
     let mut found = Parameters::default();
-    let declared = stack.stack.template.section("Parameters");
+    let declared = template.section("Parameters");
     for (name, declaration) in declared.into_iter().flat_map(Object::iter) {
         let kind = declaration.as_object().and_then(|it| it.get("Type")).and_then(Value::as_str);
         found.are_looked_up |= kind.is_some_and(|kind| kind.starts_with("AWS::SSM::Parameter::"));
         let has = |state: &StackState| state.parameters.iter().any(|known| known == name.as_str());
-        if let Some(value) = stack.properties.parameters.get(name.as_str()) {
+        if let Some(value) = wanted.parameters.get(name.as_str()) {
             found.given.push((name.to_string(), value.clone()));
         } else if existing.is_some_and(has) {
-            found.kept.push(name.to_string());
+            if wanted.keeps_parameters {
+                found.kept.push(name.to_string());
+            } else {
+                found.are_reset = true;
+            }
         }
     }
     found
@@ -99,8 +110,17 @@ pub(super) fn template(
             None => Err(StackError::TemplateUrl { stack: name(), url: filled }),
         };
     }
+    inline(stack, body)
+}
+
+/// A template in the request.
+///
+/// # Errors
+/// When it is too long for that.
+pub(super) fn inline(stack: &AssemblyStack, body: String) -> Result<TemplateAt, StackError> {
     if body.len() > MOST_INLINE_BYTES {
-        return Err(StackError::TooLong { stack: name(), bytes: body.len() });
+        let stack = stack.stack.name.to_string();
+        return Err(StackError::TooLong { stack, bytes: body.len() });
     }
     Ok(TemplateAt::Body(body))
 }
@@ -108,7 +128,7 @@ pub(super) fn template(
 /// Whether a change set would find nothing to do, as far as can be told without one. Protection
 /// from deletion is not looked at: no change set changes it.
 pub(super) fn is_unchanged(
-    stack: &AssemblyStack,
+    wanted: &Wanted,
     existing: &StackState,
     parameters: &Parameters,
     deployed: &str,
@@ -116,26 +136,31 @@ pub(super) fn is_unchanged(
 ) -> bool {
     let has = |(key, value): &(String, String)| existing.parameter_values.get(key) == Some(value);
     let tags = existing.options.tags.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-    let wanted = stack.tags.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let tags_wanted = wanted.tags.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     existing.status.kind() == StatusKind::Stable
         && !parameters.are_looked_up
+        && !parameters.are_reset
         && parameters.given.iter().all(has)
-        && tags.eq(wanted)
-        && is_notified(stack, existing)
-        && folded(deployed).eq(folded(body))
+        && tags.eq(tags_wanted)
+        && is_notified(wanted, existing)
+        && is_same_template(deployed, body)
 }
 
-/// Whether the events of a stack go where the assembly wants them; anywhere if it says nothing.
-pub(super) fn is_notified(stack: &AssemblyStack, existing: &StackState) -> bool {
+/// Whether the events of a stack go where they are wanted; anywhere if nobody says so.
+pub(super) fn is_notified(wanted: &Wanted, existing: &StackState) -> bool {
     let topics: BTreeSet<&str> =
         existing.options.notification_arns.iter().map(Text::as_str).collect();
-    let wanted = stack.properties.notification_arns.as_ref();
-    wanted.is_none_or(|arns| arns.iter().map(String::as_str).collect::<BTreeSet<_>>() == topics)
+    let arns = wanted.notification_arns.as_ref();
+    arns.is_none_or(|arns| arns.iter().map(String::as_str).collect::<BTreeSet<_>>() == topics)
 }
 
-/// CloudFormation gives a template back with a question mark for every character outside ASCII.
-fn folded(text: &str) -> impl Iterator<Item = char> {
-    text.chars().map(|c| if c.is_ascii() { c } else { '?' })
+/// Whether a template is surely the one that CloudFormation gives back. Since it gives every
+/// character outside of ASCII back as a question mark, one that has such a character cannot be
+/// told from another: only a change set can.
+fn is_same_template(deployed: &str, body: &str) -> bool {
+    let json = |text| serde_json::from_str::<serde_json::Value>(text).ok();
+    let same = || json(body).is_some_and(|body| json(deployed) == Some(body));
+    deployed == body || (body.is_ascii() && same())
 }
 
 #[cfg(test)]
@@ -175,8 +200,11 @@ mod tests {
     }
 
     #[test]
-    fn a_template_that_comes_back_with_question_marks_is_the_same() {
-        assert!(folded("a ?").eq(folded("a é")));
-        assert!(!folded("a ??").eq(folded("a é")));
+    fn a_template_with_characters_that_are_not_given_back_is_never_taken_for_the_same() {
+        assert!(is_same_template(r#"{"a":1}"#, r#"{"a":1}"#));
+        assert!(is_same_template(r#"{"a":1,"b":2}"#, r#"{ "b": 2, "a": 1 }"#));
+        assert!(!is_same_template(r#"{"a":"?"}"#, r#"{"a":"é"}"#));
+        assert!(!is_same_template("a: ?", "a: é"));
+        assert!(!is_same_template("a: 1", "a:  1"));
     }
 }

@@ -59,8 +59,7 @@ pub enum Event {
         environment: Environment,
         /// What it is.
         what: Remote,
-        /// The ID of a stack refactor or an asset, or the name of a change set; for a deletion the
-        /// stack.
+        /// The ID of a stack refactor, or the name of a change set; for a deletion the stack.
         id: String,
         /// The state, as CloudFormation writes it.
         status: String,
@@ -85,6 +84,46 @@ pub enum Event {
         destination: String,
         /// Why, in the words of the service.
         reason: Option<String>,
+    },
+    /// A stack is being deployed.
+    Deploying {
+        /// The account and region.
+        environment: Environment,
+        /// The stack.
+        stack: StackName,
+        /// What is special about it; nothing for an ordinary deployment.
+        title: Option<String>,
+    },
+    /// A stack is deployed, or could not be.
+    Deployed {
+        /// The account and region.
+        environment: Environment,
+        /// The stack.
+        stack: StackName,
+        /// What became of it.
+        outcome: StackOutcome,
+    },
+    /// An asset is being published.
+    Asset {
+        /// The account and region.
+        environment: Environment,
+        /// Its key in the asset manifest.
+        id: String,
+        /// What it is.
+        kind: AssetKind,
+        /// How far it is.
+        status: AssetStatus,
+        /// How many are published by now.
+        done: usize,
+        /// How many are to be published.
+        of: usize,
+    },
+    /// A tool that builds or pushes an asset says something.
+    Output {
+        /// The key of the asset in its manifest.
+        id: String,
+        /// One line.
+        line: String,
     },
     /// Something else happened to a stack that is being changed, or to a resource of it.
     Stack {
@@ -119,8 +158,49 @@ pub enum Remote {
     ChangeSet,
     /// The deletion of a stack.
     Deletion,
-    /// An asset: `UPLOADED`, or `EXISTS` if the object was there already.
-    Asset,
+}
+
+/// What became of a stack that was to be deployed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackOutcome {
+    /// It is new.
+    Created,
+    /// It has changed.
+    Updated,
+    /// There was nothing to change.
+    Unchanged,
+    /// A change set waits for somebody to execute it.
+    Prepared,
+    /// It could not be deployed, or was not to be.
+    Failed,
+}
+
+/// What an asset is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssetKind {
+    /// A file, or a directory as an archive.
+    File,
+    /// A container image.
+    Image,
+}
+
+/// How far an asset is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssetStatus {
+    /// It was there already.
+    Exists,
+    /// It is built.
+    Building,
+    /// It is on its way.
+    Publishing {
+        /// Its size in bytes, if it is known.
+        bytes: Option<u64>,
+    },
+    /// It is there now.
+    Published {
+        /// Its size in bytes, if it is known.
+        bytes: Option<u64>,
+    },
 }
 
 /// What happens to a resource that moves (RFC 0162).

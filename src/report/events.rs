@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::text::plain;
-use crate::event::{Event, MoveStatus, Remote};
+use crate::event::{AssetKind, AssetStatus, Event, MoveStatus, Remote, StackOutcome};
 use crate::model::Environment;
 
 /// Renders an event as a line for people; nothing for what only matters while it is drawn.
@@ -32,11 +32,68 @@ pub fn event_line(event: &Event) -> Option<String> {
             let why = reason.as_ref().map(|reason| format!(" | {reason}")).unwrap_or_default();
             format!("{stack} | {} | {status} | {resource_type} | {logical_id}{why}", time(at))
         }
+        Event::Deploying { environment, stack, title } => {
+            let title = title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
+            format!("{environment}: deploying {stack}{title}")
+        }
+        Event::Deployed { environment, stack, outcome } => {
+            let outcome = match outcome {
+                StackOutcome::Created => "created",
+                StackOutcome::Updated => "updated",
+                StackOutcome::Unchanged => "no changes",
+                StackOutcome::Prepared => "a change set is prepared",
+                StackOutcome::Failed => "not deployed",
+            };
+            format!("{environment}: {stack}: {outcome}")
+        }
+        Event::Asset { environment, id, kind, status, done, of } => {
+            let status = asset_status(*status)?;
+            let kind = match kind {
+                AssetKind::File => "asset",
+                AssetKind::Image => "image",
+            };
+            format!("{environment}: {kind} {}: {status} ({done}/{of})", short(id))
+        }
+        Event::Output { id, line } => format!("{}: {line}", short(id)),
         Event::Note { text } => text.clone(),
         #[expect(unreachable_patterns, reason = "events may be added")]
         _ => return None,
     };
     Some(plain(&text).into_owned())
+}
+
+/// What people see of an asset; nothing of what was there already.
+fn asset_status(status: AssetStatus) -> Option<String> {
+    let sized = |text: &str, bytes: Option<u64>| match bytes {
+        Some(bytes) => format!("{text}, {}", size(bytes)),
+        None => text.to_owned(),
+    };
+    Some(match status {
+        AssetStatus::Exists => return None,
+        AssetStatus::Building => "building".to_owned(),
+        AssetStatus::Publishing { bytes } => sized("publishing", bytes),
+        AssetStatus::Published { bytes } => sized("published", bytes),
+    })
+}
+
+/// A number of bytes, in at most four digits.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 3] = ["kB", "MB", "GB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut tenths = bytes / 100;
+    let mut unit = 0;
+    while tenths >= 10_000 && unit + 1 < UNITS.len() {
+        tenths /= 1000;
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
+/// The ID of an asset is a digest: its beginning tells it from the others.
+fn short(id: &str) -> &str {
+    id.get(..12).unwrap_or(id)
 }
 
 /// The time of the day of a timestamp of AWS: `2026-11-21T08:47:39.123Z`.
@@ -68,7 +125,6 @@ pub fn event_json(event: &Event) -> Option<String> {
                 Remote::Refactor => "refactor",
                 Remote::ChangeSet => "changeSet",
                 Remote::Deletion => "deletion",
-                Remote::Asset => "asset",
             };
             ("remote", Some(environment), json!({"what": what, "id": id, "status": status}))
         }
@@ -99,6 +155,18 @@ pub fn event_json(event: &Event) -> Option<String> {
                 "type": resource_type, "status": status, "reason": reason,
             }),
         ),
+        Event::Deploying { environment, stack, title } => {
+            ("deploying", Some(environment), json!({"stack": stack.as_str(), "title": title}))
+        }
+        Event::Deployed { environment, stack, outcome } => (
+            "deployed",
+            Some(environment),
+            json!({"stack": stack.as_str(), "outcome": stack_outcome(*outcome)}),
+        ),
+        Event::Asset { environment, id, kind, status, done, of } => {
+            ("asset", Some(environment), asset(id, *kind, *status, (*done, *of)))
+        }
+        Event::Output { id, line } => ("output", None, json!({"asset": id, "line": line})),
         Event::Note { text } => ("note", None, json!({"text": text})),
         #[expect(unreachable_patterns, reason = "events may be added")]
         _ => return None,
@@ -117,4 +185,28 @@ fn move_status(status: MoveStatus) -> &'static str {
         MoveStatus::Complete => "COMPLETE",
         MoveStatus::Failed => "FAILED",
     }
+}
+
+fn stack_outcome(outcome: StackOutcome) -> &'static str {
+    match outcome {
+        StackOutcome::Created => "CREATED",
+        StackOutcome::Updated => "UPDATED",
+        StackOutcome::Unchanged => "UNCHANGED",
+        StackOutcome::Prepared => "PREPARED",
+        StackOutcome::Failed => "FAILED",
+    }
+}
+
+fn asset(id: &str, kind: AssetKind, status: AssetStatus, (done, of): (usize, usize)) -> Json {
+    let kind = match kind {
+        AssetKind::File => "file",
+        AssetKind::Image => "image",
+    };
+    let (status, bytes) = match status {
+        AssetStatus::Exists => ("EXISTS", None),
+        AssetStatus::Building => ("BUILDING", None),
+        AssetStatus::Publishing { bytes } => ("PUBLISHING", bytes),
+        AssetStatus::Published { bytes } => ("PUBLISHED", bytes),
+    };
+    json!({"id": id, "kind": kind, "status": status, "bytes": bytes, "done": done, "of": of})
 }

@@ -123,6 +123,7 @@ fn change(action: &str, id: &str, kind: &str) -> ChangeSetChange {
         action: action.to_owned(),
         logical_id: id.to_owned(),
         resource_type: kind.to_owned(),
+        ..ChangeSetChange::default()
     }
 }
 

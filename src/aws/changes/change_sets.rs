@@ -4,7 +4,8 @@ use aws_sdk_cloudformation::Client as Sdk;
 use aws_sdk_cloudformation::operation::create_change_set::builders::CreateChangeSetFluentBuilder;
 use aws_sdk_cloudformation::types::{Capability, ChangeSetType, Parameter, Tag};
 
-use super::{TemplateAt, text};
+use super::changed::change;
+use super::{ChangeSetChange, TemplateAt, text};
 use crate::aws::{AwsError, Session};
 
 /// A change set to be created.
@@ -12,6 +13,8 @@ use crate::aws::{AwsError, Session};
 pub struct ChangeSetRequest {
     /// Its name: a letter, then letters, digits and hyphens, 128 at most.
     pub name: String,
+    /// Tells this request from any other, so that it is carried out once however often it arrives.
+    pub token: String,
     /// The name or the ARN of the stack; the name for a new one.
     pub stack: String,
     /// Whether it creates the stack.
@@ -30,6 +33,8 @@ pub struct ChangeSetRequest {
     pub notification_arns: Option<Vec<String>>,
     /// The role that CloudFormation works with; `None`: the one that the stack has.
     pub role_arn: Option<String>,
+    /// Whether nested stacks get change sets of their own, which say what would happen in them.
+    pub with_nested: bool,
 }
 
 /// A change set as CloudFormation describes it.
@@ -81,23 +86,11 @@ pub fn change_set_means(state: Option<&ChangeSetState>) -> ChangeSetMeans {
     }
 }
 
-/// What a change set would do to a resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ChangeSetChange {
-    /// `Add`, `Modify`, `Remove`, `Import` or `Dynamic`.
-    pub action: String,
-    /// The resource.
-    pub logical_id: String,
-    /// Its type.
-    pub resource_type: String,
-    /// For `Modify`: `True`, `False` or `Conditional`; else empty.
-    pub replacement: String,
-    /// For `Modify`: what of it changes, such as `Properties`, `Metadata`, `DeletionPolicy`.
-    pub scope: Vec<String>,
-}
-
 impl Session {
     /// Asks for a change set; returns the ARN of the stack.
+    ///
+    /// With [`ChangeSetRequest::with_nested`] the changes of nested stacks name their change sets
+    /// ([`ChangeSetChange::change_set_id`]).
     ///
     /// # Errors
     /// What the service or the network says; among it the code `AlreadyExistsException` if there
@@ -124,18 +117,36 @@ impl Session {
         stack: &str,
         name: &str,
     ) -> Result<Option<ChangeSetState>, AwsError> {
+        self.change_set(Some(stack), name).await
+    }
+
+    /// Describes a change set by its ARN with all its changes; `None` if it is not there.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn describe_change_set_by_id(
+        &self,
+        arn: &str,
+    ) -> Result<Option<ChangeSetState>, AwsError> {
+        self.change_set(None, arn).await
+    }
+
+    async fn change_set(
+        &self,
+        stack: Option<&str>,
+        name: &str,
+    ) -> Result<Option<ChangeSetState>, AwsError> {
         let mut state = ChangeSetState::default();
         let mut token: Option<String> = None;
         loop {
-            let answer =
-                Box::pin(self.cloudformation().call("DescribeChangeSet", Some(stack), |sdk| {
-                    sdk.describe_change_set()
-                        .stack_name(stack)
-                        .change_set_name(name)
-                        .set_next_token(token.clone())
-                        .send()
-                }))
-                .await;
+            let answer = Box::pin(self.cloudformation().call("DescribeChangeSet", stack, |sdk| {
+                sdk.describe_change_set()
+                    .set_stack_name(stack.map(str::to_owned))
+                    .change_set_name(name)
+                    .set_next_token(token.clone())
+                    .send()
+            }))
+            .await;
             let page = match answer {
                 Ok(page) => page,
                 Err(error) if is_missing(&error) => return Ok(None),
@@ -146,21 +157,8 @@ impl Session {
             state.id = page.change_set_id.unwrap_or_default();
             state.stack_id = page.stack_id.unwrap_or_default();
             state.reason = page.status_reason.unwrap_or_default();
-            for change in page.changes.unwrap_or_default() {
-                let Some(change) = change.resource_change else { continue };
-                state.changes.push(ChangeSetChange {
-                    action: text(change.action.as_ref()),
-                    logical_id: change.logical_resource_id.unwrap_or_default(),
-                    resource_type: change.resource_type.unwrap_or_default(),
-                    replacement: text(change.replacement.as_ref()),
-                    scope: change
-                        .scope
-                        .iter()
-                        .flatten()
-                        .map(|one| one.as_str().to_owned())
-                        .collect(),
-                });
-            }
+            let changes = page.changes.unwrap_or_default().into_iter();
+            state.changes.extend(changes.filter_map(|each| each.resource_change).map(change));
             token = page.next_token.filter(|token| !token.is_empty());
             if token.is_none() {
                 return Ok(Some(state));
@@ -242,25 +240,38 @@ fn creation(sdk: &Sdk, request: &ChangeSetRequest) -> CreateChangeSetFluentBuild
         .stack_name(&request.stack)
         .change_set_name(&request.name)
         .change_set_type(kind)
-        .client_token(&request.name)
+        .client_token(&request.token)
+        .set_include_nested_stacks(request.with_nested.then_some(true))
         .set_role_arn(request.role_arn.clone());
     call = match &request.template {
         TemplateAt::Body(body) => call.template_body(body),
         TemplateAt::Url(url) => call.template_url(url),
     };
-    for (key, value) in &request.parameters {
-        let parameter = Parameter::builder().parameter_key(key).parameter_value(value);
-        call = call.parameters(parameter.build());
-    }
-    for key in &request.kept_parameters {
-        let parameter = Parameter::builder().parameter_key(key).use_previous_value(true);
-        call = call.parameters(parameter.build());
-    }
-    for capability in &request.capabilities {
-        call = call.capabilities(Capability::from(capability.as_str()));
-    }
+    call = call.set_parameters(parameters(request));
     // An empty list takes away what there is, no list leaves it.
-    let tag = |(key, value): &(String, String)| Tag::builder().key(key).value(value).build();
-    call.set_tags(request.tags.as_ref().map(|tags| tags.iter().map(tag).collect()))
+    call.set_capabilities(capabilities(request))
+        .set_tags(tags(request))
         .set_notification_arns(request.notification_arns.clone())
+}
+
+pub(super) fn parameters(request: &ChangeSetRequest) -> Option<Vec<Parameter>> {
+    let given = request
+        .parameters
+        .iter()
+        .map(|(key, value)| Parameter::builder().parameter_key(key).parameter_value(value).build());
+    let kept = request
+        .kept_parameters
+        .iter()
+        .map(|key| Parameter::builder().parameter_key(key).use_previous_value(true).build());
+    Some(given.chain(kept).collect()).filter(|all: &Vec<_>| !all.is_empty())
+}
+
+pub(super) fn capabilities(request: &ChangeSetRequest) -> Option<Vec<Capability>> {
+    let all = request.capabilities.iter().map(|each| Capability::from(each.as_str()));
+    Some(all.collect()).filter(|all: &Vec<_>| !all.is_empty())
+}
+
+pub(super) fn tags(request: &ChangeSetRequest) -> Option<Vec<Tag>> {
+    let tag = |(key, value): &(String, String)| Tag::builder().key(key).value(value).build();
+    request.tags.as_ref().map(|tags| tags.iter().map(tag).collect())
 }

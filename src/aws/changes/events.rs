@@ -56,6 +56,27 @@ impl Session {
         Ok(found)
     }
 
+    /// Returns what happened to a stack from a time on, oldest first; the time is written as in
+    /// [`StackEvent::at`].
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn events_from(&self, stack: &str, at: &str) -> Result<Vec<StackEvent>, AwsError> {
+        let mut found = Vec::new();
+        let mut token: Option<String> = None;
+        loop {
+            let (events, next) = self.events_page(stack, token.as_deref()).await?;
+            let before = found.len() + events.len();
+            found.extend(events.into_iter().take_while(|event| event.at.as_str() >= at));
+            token = next;
+            if token.is_none() || found.len() < before {
+                break;
+            }
+        }
+        found.reverse();
+        Ok(found)
+    }
+
     /// Returns the ID of the newest event of a stack; `None` if there is no stack, or no event.
     ///
     /// # Errors

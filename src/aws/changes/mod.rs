@@ -5,14 +5,15 @@
 //! looks what happened. Futures of the SDK are large, so each lives in a box of its own.
 
 mod change_sets;
+mod changed;
+mod direct;
 mod events;
 mod refactors;
 mod stacks;
 mod staging;
 
-pub use change_sets::{
-    ChangeSetChange, ChangeSetMeans, ChangeSetRequest, ChangeSetState, change_set_means,
-};
+pub use change_sets::{ChangeSetMeans, ChangeSetRequest, ChangeSetState, change_set_means};
+pub use changed::{ChangeDetail, ChangeSetChange};
 pub use events::{StackEvent, now};
 pub use refactors::{RefactorAction, RefactorRequest, RefactorState};
 pub use stacks::StackState;

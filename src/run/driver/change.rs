@@ -94,6 +94,7 @@ impl Driver<'_> {
         let template = self.stage(&change.stack, &change.template).await?;
         let mut request = ChangeSetRequest {
             name: self.state.token(step, open.attempt),
+            token: self.state.token(step, open.attempt),
             stack: self.address(before),
             creates_stack: before.body.is_none(),
             template,
@@ -103,6 +104,7 @@ impl Driver<'_> {
             tags: None,
             notification_arns: None,
             role_arn: None,
+            with_nested: false,
         };
         if let Some(id) = &before.id {
             // Role, tags and topics stay as they are if nothing is said of them.

@@ -1,0 +1,69 @@
+//! Where a template goes that is not in the assembly and too long for a request.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+use super::assets::{AssetError, Place, place_of};
+use crate::assembly::{AssemblyStack, FileAsset};
+use crate::aws::{Aws, AwsError, MOST_INLINE_BYTES, Purpose, TemplateAt, fill_in, staged_url};
+use crate::model::Environment;
+
+/// The bucket in which the app's own template of the stack is, and who may write there.
+pub(super) struct Staging {
+    place: Place,
+    bucket: String,
+}
+
+impl Staging {
+    /// Finds the place among the file assets of the stack; `None` if its template is not one.
+    ///
+    /// # Errors
+    /// When an option of its role cannot be honoured.
+    pub(super) fn of(
+        stack: &AssemblyStack,
+        files: &[FileAsset],
+        environment: &Environment,
+    ) -> Result<Option<Self>, AssetError> {
+        let Some(url) = &stack.properties.template_asset_url else { return Ok(None) };
+        let url = fill_in(url, environment);
+        for asset in files.iter().filter(|it| it.stacks.contains(&stack.hierarchical_id)) {
+            for to in &asset.destinations {
+                let place = place_of(to, environment, &asset.id)?;
+                let bucket = fill_in(&to.bucket_name, &place.environment);
+                let key = fill_in(&to.object_key, &place.environment);
+                if url == format!("s3://{bucket}/{key}") {
+                    return Ok(Some(Self { place, bucket }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Puts a template there. The same template goes to the same place.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub(super) async fn put(
+        &self,
+        aws: &Aws,
+        stack: &str,
+        body: &str,
+    ) -> Result<TemplateAt, AwsError> {
+        let session =
+            aws.session(&self.place.environment, &self.place.roles, Purpose::Write).await?;
+        let mut digest = String::new();
+        for byte in Sha256::digest(body.as_bytes()) {
+            // Writing to a string cannot fail.
+            let _ = write!(digest, "{byte:02x}");
+        }
+        let key = format!("cdkr-deploy/{stack}/{digest}.json");
+        session.put_template(&self.bucket, &key, body).await?;
+        Ok(TemplateAt::Url(staged_url(&self.place.environment, &self.bucket, &key)))
+    }
+}
+
+/// Whether a template is too long for a request.
+pub(super) fn is_long(body: &str) -> bool {
+    body.len() > MOST_INLINE_BYTES
+}
