@@ -19,6 +19,7 @@
 //! [`compare`], [`aws`], [`local`] (2) · [`plan`] (3) · [`run`], [`deploy`] (4) · [`report`] (5) ·
 //! [`toolkit`] (6) · [`cli`] (7).
 
+pub mod analyze;
 pub mod assembly;
 pub mod aws;
 pub mod cli;

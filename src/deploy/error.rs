@@ -116,6 +116,24 @@ impl DeployError {
             _ => false,
         }
     }
+
+    /// Whether a change set was not executed because it would have lost something.
+    pub fn is_stopped(&self) -> bool {
+        match self {
+            Self::Stacks { failed, .. } => {
+                failed.iter().any(|(_, error)| matches!(error, StackError::Stopped { .. }))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the stacks that were deployed nevertheless, in the order of their ends.
+    pub fn deployed(&self) -> &[DeployedStack] {
+        match self {
+            Self::Stacks { deployed, .. } | Self::Cancelled { deployed, .. } => deployed,
+            _ => &[],
+        }
+    }
 }
 
 /// Of whom a parameter was expected.

@@ -117,13 +117,22 @@ fn meetings_of_others(
             continue;
         };
         let from = (at, Text::from(place.logical_id.as_str()));
-        let body = world.resource(&from).filter(|_| !world.absent.contains(&from));
+        let is_there =
+            |body: &&Object| !world.absent.contains(&from) && is_deleted(sides, &from, body);
+        let body = world.resource(&from).filter(is_there);
         let names = body.map(|body| keys(sides, Side::Deployed(at), body, &by)).unwrap_or_default();
         let mut meets = names.into_iter();
         let met = meets.find_map(|name| known.get(&(resource_type.as_str(), name)));
         found.extend(met.map(|to| (from, (*to).clone())));
     }
     found
+}
+
+/// Whether a deployment deletes a definition. Where another resource has its logical ID, that is
+/// changed in place; a stack that is not in the app any more will be deleted by somebody.
+fn is_deleted(sides: &Sides<'_>, from: &Spot, old: &Object) -> bool {
+    let local = sides.local_of(from.0).and_then(|stack| stack.template.resource(&from.1));
+    local.is_none_or(|local| local.get("Type") != old.get("Type"))
 }
 
 /// What a definition is the definition of, in texts that are equal for one thing; none if a part
@@ -190,10 +199,6 @@ impl Meeting<'_> {
     /// are known.
     fn take_place(&self, staying: &mut Staying, by: &Key) -> Option<Sameness> {
         let old = self.world.resource(self.from)?;
-        let type_of = |body: &Object| body.get("Type").and_then(Value::as_str).map(str::to_owned);
-        let kept = self.sides.local_of(self.from.0).and_then(|stack| {
-            stack.template.resource(&self.from.1).filter(|body| type_of(body) == type_of(old))
-        });
         let new_side = self.sides.local(self.goal.stack.as_str())?;
         let new = self.sides.resource(new_side, self.goal.logical_id.as_str())?;
         let pair = Pair { sides: self.sides, new_side, old: properties(old), new: properties(new) };
@@ -211,8 +216,7 @@ impl Meeting<'_> {
                 sameness
             }
         };
-        // Another resource has its logical ID: then that is changed in place, not deleted.
-        kept.is_none().then_some(sameness)
+        is_deleted(self.sides, self.from, old).then_some(sameness)
     }
 }
 

@@ -289,6 +289,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_plan_that_knows_nothing_of_hand_overs_can_be_read() {
+        let text = r#"{"resourceType":"T","source":"A.X","destination":"B.X","reason":"r",
+            "consequence":"c","dangerous":false}"#;
+        let staying: Staying = serde_json::from_str(text).unwrap();
+        assert_eq!(staying.hand_over, HandOver::None);
+        let text = r#"{"stack":"A","id":null,"purpose":"fill","before":null,"template":"{}",
+            "parameters":[],"capabilities":[]}"#;
+        let change: Change = serde_json::from_str(text).unwrap();
+        assert_eq!(change.places().count(), 0);
+    }
+
+    #[test]
     fn a_template_has_one_digest_before_it_is_sent_and_after_it_is_returned() {
         assert_eq!(body_digest("Größe"), body_digest("Gr??e"));
         assert_ne!(body_digest("a"), body_digest("b"));

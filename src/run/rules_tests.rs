@@ -127,14 +127,53 @@ fn change(action: &str, id: &str, kind: &str) -> ChangeSetChange {
     }
 }
 
+fn planned(purpose: Purpose, template: &str, retained: &[&str]) -> Change {
+    Change {
+        stack: "A".to_owned(),
+        id: None,
+        purpose,
+        before: None,
+        template: template.to_owned(),
+        parameters: Vec::new(),
+        capabilities: Vec::new(),
+        retained: retained.iter().map(|id| (*id).to_owned()).collect(),
+    }
+}
+
 #[test]
 fn only_fillers_may_come_and_go_in_a_change_set() {
     let none = Vec::<String>::new();
-    assert_eq!(unexpected(Some(ONE), FILLED, &[change("Add", "F", FILLER)]), none);
-    assert_eq!(unexpected(Some(FILLED), ONE, &[change("Remove", "F", FILLER)]), none);
+    let (fill, empty) = (planned(Purpose::Fill, FILLED, &[]), planned(Purpose::Fill, ONE, &[]));
+    assert_eq!(unexpected(Some(ONE), &fill, &[change("Add", "F", FILLER)]), none);
+    assert_eq!(unexpected(Some(FILLED), &empty, &[change("Remove", "F", FILLER)]), none);
     let also = [change("Add", "F", FILLER), change("Modify", "X", "AWS::S3::Bucket")];
-    assert_eq!(unexpected(Some(ONE), FILLED, &also), ["it would modify X (AWS::S3::Bucket)"]);
-    assert_eq!(unexpected(Some(ONE), FILLED, &[]), ["it would not add F"]);
+    assert_eq!(unexpected(Some(ONE), &fill, &also), ["it would modify X (AWS::S3::Bucket)"]);
+    assert_eq!(unexpected(Some(ONE), &fill, &[]), ["it would not add F"]);
     let other = [change("Add", "X", "AWS::S3::Bucket")];
-    assert_eq!(unexpected(None, ONE, &other), ["it would add X (AWS::S3::Bucket)"]);
+    assert_eq!(unexpected(None, &empty, &other), ["it would add X (AWS::S3::Bucket)"]);
+}
+
+#[test]
+fn of_what_is_retained_nothing_but_policies_may_change() {
+    let policy = |replacement: &str, scope: &str| ChangeSetChange {
+        replacement: replacement.to_owned(),
+        scope: vec![scope.to_owned()],
+        ..change("Modify", "X", "AWS::S3::Bucket")
+    };
+    let says = |purpose, retained: &[&str], modification: Option<ChangeSetChange>| {
+        let mut all = vec![change("Add", "F", FILLER)];
+        all.extend(modification);
+        unexpected(Some(ONE), &planned(purpose, FILLED, retained), &all)
+    };
+    let refused = ["it would modify X (AWS::S3::Bucket)"];
+    for purpose in [Purpose::Retain, Purpose::Release] {
+        assert!(says(purpose, &["X"], Some(policy("False", "DeletionPolicy"))).is_empty());
+        assert!(says(purpose, &["X"], Some(policy("", "Metadata"))).is_empty());
+        assert!(says(purpose, &["X"], None).is_empty(), "it need not be shown");
+        assert_eq!(says(purpose, &["X"], Some(policy("False", "Properties"))), refused);
+        assert_eq!(says(purpose, &["X"], Some(policy("True", "DeletionPolicy"))), refused);
+        assert_eq!(says(purpose, &["X"], Some(policy("Conditional", "Tags"))), refused);
+        assert_eq!(says(purpose, &["Y"], Some(policy("False", "DeletionPolicy"))), refused);
+    }
+    assert_eq!(says(Purpose::Fill, &["X"], Some(policy("False", "DeletionPolicy"))), refused);
 }

@@ -82,6 +82,54 @@ fn what_a_stack_was_given_for_the_move_is_taken_away_again() {
     assert_eq!(world.snapshot(), before);
 }
 
+/// A template in which a policy may be retained.
+fn with_policy(policy: Option<&str>, filler: bool) -> serde_json::Value {
+    let mut template = template(&[("Stay", "queue")]);
+    template["Resources"]["Policy"] = json!({
+        "Type": "AWS::IAM::Policy",
+        "Properties": {"PolicyName": "p", "Roles": ["r"], "PolicyDocument": {}}
+    });
+    if let Some(policy) = policy {
+        template["Resources"]["Policy"]["DeletionPolicy"] = json!(policy);
+    }
+    if filler {
+        template["Resources"]["Filler"] =
+            json!({"Type": "AWS::CloudFormation::WaitConditionHandle"});
+    }
+    template
+}
+
+#[test]
+fn what_was_retained_is_released_byte_for_byte() {
+    for filler in [true, false] {
+        let world = world();
+        world.deploy("A", &with_policy(None, !filler));
+        let plan = Script::new(&world)
+            .retain("A", &["Policy"], &with_policy(Some("Retain"), filler))
+            .plan();
+        let before = world.snapshot();
+        let journal = world.run(&plan).unwrap().journal.unwrap();
+        assert!(world.template("A").contains("Retain"));
+        let past = cdkr::run::past(&journal).unwrap();
+        assert_eq!(past.retained, [cdkr::model::Location::new("A", "Policy")]);
+        world.revert(&journal).unwrap();
+        assert_eq!(world.snapshot(), before);
+    }
+}
+
+#[test]
+fn a_retention_that_would_change_something_else_is_not_carried_out() {
+    let world = world();
+    world.deploy("A", &with_policy(None, false));
+    let mut other = with_policy(Some("Retain"), true);
+    other["Resources"]["Policy"]["Properties"]["PolicyDocument"] = json!({"Statement": []});
+    let plan = Script::new(&world).retain("A", &["Policy"], &other).plan();
+    let before = world.snapshot();
+    let error = world.run(&plan).unwrap_err();
+    assert!(matches!(&*error.problem, Problem::UnexpectedChange { .. }), "{error}");
+    assert_eq!(world.snapshot(), before);
+}
+
 #[test]
 fn a_way_back_that_was_planned_anew_counts_as_the_reversal() {
     let world = world();

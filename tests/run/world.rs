@@ -97,6 +97,7 @@ impl World {
         let id = self.region().create_stack(&CreateStack {
             name: name.to_owned(),
             template: TemplateSource::body(&template.to_string()),
+            capabilities: vec!["CAPABILITY_IAM".to_owned()],
             ..CreateStack::default()
         });
         let id = id.unwrap();
