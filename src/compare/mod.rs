@@ -35,6 +35,7 @@ pub use comparison::{
 pub use decisions::{DecidedPair, Decisions, Reference, SkipEntry};
 pub(crate) use names::unique_id;
 pub use skeleton::KEPT_NAMES;
+pub(crate) use scope::{Meaning, NodeId, Scope};
 
 use crate::model::{Environment, Location, Stack, StackName};
 

@@ -7,11 +7,11 @@ use crate::model::{Environment, Object, Stack, Text, Value};
 use crate::template::{Intrinsic, Segment, parse_sub};
 
 /// Number of a resource on its side, in the order of stacks and logical IDs.
-pub(super) type NodeId = u32;
+pub(crate) type NodeId = u32;
 
 /// A stack with its names.
-pub(super) struct StackScope<'a> {
-    pub(super) stack: &'a Stack,
+pub(crate) struct StackScope<'a> {
+    pub(crate) stack: &'a Stack,
     pub(super) resources: HashMap<&'a str, NodeId>,
     parameters: Option<&'a Object>,
     conditions: Option<&'a Object>,
@@ -24,8 +24,8 @@ pub(super) struct StackScope<'a> {
 }
 
 /// All stacks of one side.
-pub(super) struct Scope<'a> {
-    pub(super) stacks: Vec<StackScope<'a>>,
+pub(crate) struct Scope<'a> {
+    pub(crate) stacks: Vec<StackScope<'a>>,
     /// Characters outside ASCII are not known on one of the sides.
     pub(super) folds: bool,
     environment: &'a Environment,
@@ -34,7 +34,7 @@ pub(super) struct Scope<'a> {
 }
 
 /// What a name in a template stands for.
-pub(super) enum Meaning<'a> {
+pub(crate) enum Meaning<'a> {
     /// A pseudo parameter.
     Pseudo,
     /// A resource.
@@ -49,7 +49,7 @@ pub(super) enum Meaning<'a> {
 
 impl<'a> Scope<'a> {
     /// Indexes the stacks; `resources` says which resources count and how they are numbered.
-    pub(super) fn new(
+    pub(crate) fn new(
         (environment, folds): (&'a Environment, bool),
         stacks: &[&'a Stack],
         resources: Vec<HashMap<&'a str, NodeId>>,
@@ -105,7 +105,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Returns what a `Ref` or the first part of a `Fn::GetAtt` in a stack stands for.
-    pub(super) fn meaning(&self, stack: usize, name: &str) -> Meaning<'a> {
+    pub(crate) fn meaning(&self, stack: usize, name: &str) -> Meaning<'a> {
         let scope = &self.stacks[stack];
         if name.starts_with("AWS::") {
             return Meaning::Pseudo;
@@ -125,34 +125,34 @@ impl<'a> Scope<'a> {
     }
 
     /// Returns the definition of a condition of a stack.
-    pub(super) fn condition(&self, stack: usize, name: &str) -> Option<&'a Value> {
+    pub(crate) fn condition(&self, stack: usize, name: &str) -> Option<&'a Value> {
         self.stacks[stack].conditions?.get(name)
     }
 
     /// Returns the definition of a mapping of a stack.
-    pub(super) fn mapping(&self, stack: usize, name: &str) -> Option<&'a Value> {
+    pub(crate) fn mapping(&self, stack: usize, name: &str) -> Option<&'a Value> {
         self.stacks[stack].mappings?.get(name)
     }
 
     /// Returns the nested stack that a resource makes, if its template is known.
-    pub(super) fn nested(&self, stack: usize, logical_id: &str) -> Option<usize> {
+    pub(crate) fn nested(&self, stack: usize, logical_id: &str) -> Option<usize> {
         let nested = &self.stacks[stack].nested;
         if nested.is_empty() { None } else { nested.get(logical_id).copied() }
     }
 
     /// Returns where an output is defined and its value, for `Outputs.Key` of a nested stack.
-    pub(super) fn output(&self, stack: usize, key: &str) -> Option<(usize, &'a Value)> {
+    pub(crate) fn output(&self, stack: usize, key: &str) -> Option<(usize, &'a Value)> {
         Some((stack, self.stacks[stack].outputs?.get(key)?.get("Value")?))
     }
 
     /// Returns where an export is defined and its value.
-    pub(super) fn export(&self, stack: usize, name: &Value) -> Option<(usize, &'a Value)> {
+    pub(crate) fn export(&self, stack: usize, name: &Value) -> Option<(usize, &'a Value)> {
         self.exports.get(&self.evaluate(stack, name)?).copied()
     }
 
     /// Returns where the output that a `Fn::GetStackOutput` names is defined and its value, if
     /// it is in this environment.
-    pub(super) fn stack_output(
+    pub(crate) fn stack_output(
         &self,
         stack: usize,
         arguments: &Object,

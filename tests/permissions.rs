@@ -1,0 +1,209 @@
+//! Which permissions become broader: held against a model of how policies are evaluated, and
+//! against the templates of the corpus.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use cdkr::analyze::{PermissionChange, permissions};
+use cdkr::model::{Object, Stack, Value};
+use cdkr::template;
+use proptest::prelude::*;
+use proptest::sample::subsequence;
+use support::corpus;
+
+/// Patterns of actions and resources, and what exists. One question mark: it is read as itself.
+const ACTIONS: [&str; 7] =
+    ["*", "s3:*", "s3:Get*", "s3:GetObject", "S3:putobject", "*:List", "sqs:S*"];
+const CONCRETE_ACTIONS: [&str; 6] =
+    ["s3:getobject", "s3:getacl", "s3:putobject", "sqs:send", "sqs:list", "iam:list"];
+const RESOURCES: [&str; 5] = ["*", "a", "a/*", "a/*/x", "b"];
+const CONCRETE_RESOURCES: [&str; 5] = ["a", "a/1", "a/1/x", "a/x", "b"];
+const CONTEXTS: [Option<&str>; 3] = [None, Some("one"), Some("two")];
+
+/// A statement: whether it allows, actions, resources (negated or not), and a condition.
+#[derive(Clone, Debug)]
+struct Said {
+    allows: bool,
+    actions: (bool, Vec<&'static str>),
+    resources: (bool, Vec<&'static str>),
+    condition: Option<(&'static str, Vec<&'static str>)>,
+}
+
+fn fits(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((start, rest)) => text.strip_prefix(start).is_some_and(|tail| {
+            (0..=tail.len()).any(|at| tail.is_char_boundary(at) && fits(rest, &tail[at..]))
+        }),
+    }
+}
+
+impl Said {
+    fn json(&self) -> String {
+        let list = |name: &str, (not, items): &(bool, Vec<&str>)| {
+            format!(r#""{}{name}": {items:?}"#, if *not { "Not" } else { "" })
+        };
+        let condition = self.condition.as_ref().map_or(String::new(), |(operator, values)| {
+            format!(r#", "Condition": {{"{operator}": {{"aws:Tag": {values:?}}}}}"#)
+        });
+        format!(
+            r#"{{"Effect": "{}", {}, {} {condition}}}"#,
+            if self.allows { "Allow" } else { "Deny" },
+            list("Action", &self.actions),
+            list("Resource", &self.resources)
+        )
+    }
+
+    fn applies(&self, action: &str, resource: &str, tag: Option<&str>) -> bool {
+        let (not, actions) = &self.actions;
+        let action = actions.iter().any(|one| fits(&one.to_lowercase(), action)) != *not;
+        let (not, resources) = &self.resources;
+        let resource = resources.iter().any(|one| fits(one, resource)) != *not;
+        let condition = match &self.condition {
+            None => true,
+            Some(("StringEquals", values)) => tag.is_some_and(|tag| values.contains(&tag)),
+            Some(("StringEqualsIfExists", values)) => tag.is_none_or(|tag| values.contains(&tag)),
+            Some((_, values)) => tag.is_none_or(|tag| !values.contains(&tag)),
+        };
+        action && resource && condition
+    }
+}
+
+/// Whether everything that policies permit now they permitted before.
+fn permits_more(before: &[Said], now: &[Said]) -> bool {
+    let permits = |all: &[Said], action: &str, resource: &str, tag: Option<&str>| {
+        let mut applying = all.iter().filter(|one| one.applies(action, resource, tag)).peekable();
+        applying.peek().is_some() && applying.all(|one| one.allows)
+    };
+    CONCRETE_ACTIONS.iter().any(|action| {
+        CONCRETE_RESOURCES.iter().any(|resource| {
+            CONTEXTS.iter().any(|tag| {
+                !permits(before, action, resource, *tag) && permits(now, action, resource, *tag)
+            })
+        })
+    })
+}
+
+fn said() -> impl Strategy<Value = Said> {
+    let operators =
+        prop::sample::select(vec!["StringEquals", "StringEqualsIfExists", "StringNotEquals"]);
+    let values = subsequence(vec!["one", "two"], 1..=2);
+    (
+        any::<bool>(),
+        (prop::bool::weighted(0.2), subsequence(ACTIONS.to_vec(), 1..=3)),
+        (prop::bool::weighted(0.2), subsequence(RESOURCES.to_vec(), 1..=2)),
+        prop::option::weighted(0.4, (operators, values)),
+    )
+        .prop_map(|(allows, actions, resources, condition)| Said {
+            allows,
+            actions,
+            resources,
+            condition,
+        })
+}
+
+/// A state with these statements, spread over two policies of one role, or over its own.
+fn state(said: &[Said], split: usize) -> Vec<Stack> {
+    let list = |said: &[Said]| said.iter().map(Said::json).collect::<Vec<_>>().join(",");
+    let (first, second) = said.split_at(split.min(said.len()));
+    let text = format!(
+        r#"{{"Resources": {{
+            "Role": {{"Type": "AWS::IAM::Role", "Properties": {{"Policies": [
+                {{"PolicyName": "p", "PolicyDocument": {{"Statement": [{}]}}}}]}}}},
+            "Policy": {{"Type": "AWS::IAM::Policy", "Properties": {{
+                "Roles": [{{"Ref": "Role"}}], "PolicyDocument": {{"Statement": [{}]}}}}}}}}}}"#,
+        list(first),
+        list(second)
+    );
+    vec![Stack::new("A", template::parse(text.as_bytes()).unwrap())]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+
+    #[test]
+    fn nothing_that_permits_more_goes_unmarked(
+        kept in prop::collection::vec(said(), 0..3),
+        old in prop::collection::vec(said(), 0..3),
+        new in prop::collection::vec(said(), 0..3),
+        splits in (0..5usize, 0..5usize),
+    ) {
+        let before: Vec<Said> = kept.iter().chain(&old).cloned().collect();
+        let now: Vec<Said> = new.iter().chain(&kept).cloned().collect();
+        let changes = permissions(&state(&before, splits.0), &state(&now, splits.1));
+        if permits_more(&before, &now) {
+            prop_assert!(changes.iter().any(|change| change.broadens), "{changes:#?}");
+        }
+    }
+
+    #[test]
+    fn the_order_and_the_place_of_statements_do_not_matter(
+        said in prop::collection::vec(said(), 0..5),
+        splits in (0..5usize, 0..5usize),
+    ) {
+        let mut other = said.clone();
+        other.reverse();
+        for one in &mut other {
+            one.actions.1.reverse();
+            one.resources.1.reverse();
+        }
+        prop_assert_eq!(permissions(&state(&said, splits.0), &state(&other, splits.1)), []);
+    }
+}
+
+/// A value with every list and every object the other way round. The order in lists means
+/// nothing to permissions but for arguments of functions.
+fn reversed(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.iter().rev().map(reversed).collect()),
+        Value::Object(object) => Value::Object(
+            object
+                .iter()
+                .rev()
+                .map(|(key, value)| {
+                    let keeps = key.starts_with("Fn::");
+                    (key.clone(), if keeps { value.clone() } else { reversed(value) })
+                })
+                .collect::<Object>(),
+        ),
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn real_templates_permit_the_same_as_themselves_in_any_order() {
+    for construct in corpus() {
+        for (name, variant) in &construct.variants {
+            let mut other = variant.stacks.clone();
+            other.reverse();
+            for stack in &mut other {
+                let sections = reversed(&Value::Object(stack.template.sections.clone()));
+                stack.template = template::check(sections).unwrap();
+            }
+            let changes = permissions(&variant.stacks, &other);
+            assert_eq!(changes, [], "{} {name}", construct.name);
+        }
+    }
+}
+
+#[test]
+fn every_permission_of_a_new_app_is_found_and_none_of_a_deleted_one_broadens() {
+    let (mut added, mut texts) = (0, 0);
+    for construct in corpus() {
+        for variant in construct.variants.values() {
+            let there = permissions(&[], &variant.stacks);
+            // A resource that is retained keeps the permissions that it has.
+            let gone = permissions(&variant.stacks, &[]);
+            assert!(gone.len() <= there.len(), "{}", construct.name);
+            assert!(there.iter().all(|change| change.added), "{}", construct.name);
+            let is_odd = |change: &&PermissionChange| {
+                change.text.iter().any(|cell| cell.contains("computed"))
+            };
+            texts += there.iter().filter(is_odd).count();
+            added += there.len();
+        }
+    }
+    assert!(added > 1000, "{added}");
+    assert!(texts * 50 < added, "{texts} of {added} are not understood");
+}
