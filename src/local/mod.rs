@@ -17,6 +17,7 @@ mod evaluate;
 mod events;
 mod exports;
 mod faults;
+mod images;
 mod inventory;
 mod parameter_store;
 mod record;
