@@ -10,6 +10,9 @@ use serde_json::json;
 use super::world::{App, options, queue, template, world};
 use super::{failed, outcomes};
 
+/// What the judge of one test has seen: a judge outlives the request that knows it.
+static SEEN: Mutex<Vec<ChangeSetChange>> = Mutex::new(Vec::new());
+
 #[test]
 fn whoever_judges_sees_what_would_happen_and_stops_it() {
     let world = world();
@@ -18,7 +21,6 @@ fn whoever_judges_sees_what_would_happen_and_stops_it() {
             "Stays": queue(&json!({}))}})
     };
     outcomes(&world, &App::new().stack("Web", &named("old")));
-    static SEEN: Mutex<Vec<ChangeSetChange>> = Mutex::new(Vec::new());
     let stopped = world
         .deploy_as(&App::new().stack("Web", &named("new")), options(), |request| {
             request.judge = Some(&|_, changes| {

@@ -131,11 +131,14 @@ pub(crate) struct World {
     listener: Listener,
 }
 
+/// What is waited for, and whom to ask to stop.
+type Stop = (fn(&Event) -> bool, watch::Sender<bool>);
+
 /// Takes note of what happens, and asks to stop when a certain thing does.
 #[derive(Default)]
 struct Listener {
     told: Mutex<Vec<Event>>,
-    stop: Mutex<Option<(fn(&Event) -> bool, watch::Sender<bool>)>>,
+    stop: Mutex<Option<Stop>>,
 }
 
 impl Host for Listener {
