@@ -1,5 +1,8 @@
 //! Nested stacks: what happens in them is told, and what fails in them is named.
 
+use std::sync::Mutex;
+
+use cdkr::aws::ChangeSetChange;
 use cdkr::deploy::StackError;
 use cdkr::event::Event;
 use serde_json::json;
@@ -65,5 +68,34 @@ fn what_fails_in_a_nested_stack_is_the_cause_and_not_that_the_nested_stack_faile
             }
             other => panic!("{other}"),
         }
+    }
+}
+
+/// What the judge of one test has seen: a judge outlives the request that knows it.
+static SEEN: Mutex<Vec<ChangeSetChange>> = Mutex::new(Vec::new());
+
+#[test]
+fn whoever_judges_sees_what_would_happen_in_a_nested_stack() {
+    let world = world();
+    outcomes(&world, &app(10));
+    let error = world
+        .deploy_as(&app(20), options(), |request| {
+            request.judge = Some(&|_, changes| {
+                *SEEN.lock().unwrap() = changes.to_vec();
+                Err(vec!["no".to_owned()])
+            });
+        })
+        .unwrap_err();
+    assert!(matches!(failed(error), StackError::Stopped { .. }));
+    let seen: Vec<_> = SEEN
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|change| format!("{} {} {}", change.action, change.logical_id, change.replacement))
+        .collect();
+    assert_eq!(seen, ["Modify Inner False", "Modify Inner/Queue False"]);
+    for stack in world.region().describe_stacks(None, None).unwrap().items {
+        let sets = world.region().list_change_sets(&stack.info.name, None).unwrap().items;
+        assert!(sets.iter().all(|set| set.execution_status == "EXECUTE_COMPLETE"), "{sets:?}");
     }
 }
