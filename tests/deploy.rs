@@ -2,17 +2,24 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+#[path = "deploy/assets.rs"]
+mod assets;
+#[path = "deploy/nested.rs"]
+mod nested;
+#[path = "deploy/options.rs"]
+mod options;
+#[path = "deploy/stages.rs"]
+mod stages;
 #[path = "deploy/world.rs"]
 mod world;
 
 use cdkr::deploy::{DeployError, DeployOptions, Outcome, StackError};
-use cdkr::event::Event;
-use cdkr::local::server::{WireFault, WireFaultKind, WireFaults};
+use cdkr::event::{Event, Remote};
 use cdkr::local::{
-    ChangeSetType, CreateChangeSet, Faults, ResourceFault, TemplateSource, UpdateStack,
+    ChangeSetType, CreateChangeSet, Delays, Faults, ResourceFault, TemplateSource, UpdateStack,
 };
 use serde_json::json;
-use world::{App, World, options, queue, template, world};
+use world::{App, World, options, queue, slow_world, template, world, world_with};
 
 fn outcomes(world: &World, app: &App) -> Vec<(String, Outcome)> {
     let deployed = world.deploy(app, options()).unwrap();
@@ -20,8 +27,13 @@ fn outcomes(world: &World, app: &App) -> Vec<(String, Outcome)> {
 }
 
 fn fail(world: &World, stack: &str, logical_id: &str) {
+    fail_in(world, Some(stack), logical_id);
+}
+
+/// Lets a resource fail; of any stack if none is given.
+fn fail_in(world: &World, stack: Option<&str>, logical_id: &str) {
     let fault = ResourceFault {
-        stack: Some(stack.to_owned()),
+        stack: stack.map(str::to_owned),
         logical_id: Some(logical_id.to_owned()),
         resource_type: None,
         message: "Out of queues".to_owned(),
@@ -250,34 +262,46 @@ fn a_refused_change_set_leaves_no_shell_behind() {
 }
 
 #[test]
-fn assets_are_uploaded_once_and_the_template_comes_from_its_bucket() {
-    let world = world();
-    let app = App::new().stack("Web", &template(10)).published("Web").directory_asset("Web");
-    outcomes(&world, &app);
-    let cloud = world.running.cloud();
-    let bucket = "cdk-assets-111111111111-us-east-1";
-    let archive = cloud.get_object(bucket, "code.zip").unwrap().unwrap();
-    assert_eq!(&archive[..2], b"PK");
-    assert!(cloud.get_object(bucket, "Web.json").unwrap().is_some());
-    assert_eq!(world.count("PutObject"), 2);
-    outcomes(&world, &app);
-    assert_eq!(world.count("PutObject"), 2);
-    assert!(world.count("AssumeRole") > 0);
+fn a_request_to_stop_while_a_change_set_is_made_leaves_neither_it_nor_a_shell() {
+    let world = slow_world();
+    let app = App::new().stack("Web", &template(10));
+    let error = world
+        .deploy_until(&app, |event| matches!(event, Event::Remote { what: Remote::ChangeSet, .. }))
+        .unwrap_err();
+    assert!(error.is_cancelled(), "{error}");
+    assert!(error.to_string().contains("It was not changed."), "{error}");
+    assert_eq!(world.count("DeleteChangeSet"), 1);
+    assert_ne!(world.status("Web"), "REVIEW_IN_PROGRESS");
 }
 
 #[test]
-fn a_bucket_that_refuses_is_an_error_that_says_to_bootstrap_and_no_stack_is_changed() {
-    let world = world();
-    let app = App::new().stack("Web", &template(10)).published("Web");
-    let fault = WireFault {
-        kind: WireFaultKind::AccessDenied,
-        action: Some("PutObject".to_owned()),
-        times: 1,
-    };
-    world.running.arm_wire(WireFaults { latency_ms: 0, faults: vec![fault] });
-    let text = world.deploy(&app, options()).unwrap_err().to_string();
-    for part in ["asset Web", "cdk-assets-111111111111-us-east-1", "cdk bootstrap aws://111111"] {
+fn a_request_to_stop_while_a_stack_changes_says_how_to_look_what_becomes_of_it() {
+    let world = world_with(Delays { stack: 60_000, ..Delays::default() });
+    let app = App::new().stack("Web", &template(10)).stack("Later", &template(1));
+    let app = app.needs("Later", "Web");
+    let error = world
+        .deploy_until(&app, |event| {
+            matches!(event, Event::Remote { status, .. } if status == "EXECUTE_IN_PROGRESS")
+        })
+        .unwrap_err();
+    assert!(error.is_cancelled(), "{error}");
+    let text = error.to_string();
+    for part in ["not begun: Later", "goes on by itself", "--stack-name Web --region us-east-1"] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert_eq!(world.count("CreateChangeSet"), 0);
+    let error = failed(error);
+    assert!(error.is_running() && !error.left_untouched(), "{error}");
+    assert_eq!(world.count("DeleteChangeSet"), 0);
+    assert_eq!(world.status("Web"), "CREATE_IN_PROGRESS");
+}
+
+#[test]
+fn a_template_with_characters_that_are_not_given_back_gets_a_change_set() {
+    let world = world();
+    let describe =
+        |text: &str| json!({"Description": text, "Resources": {"Queue": queue(&json!({}))}});
+    outcomes(&world, &App::new().stack("Web", &describe("caf\u{e9}")));
+    let again = outcomes(&world, &App::new().stack("Web", &describe("caf\u{e9}")));
+    assert_eq!(again, [("Web".to_owned(), Outcome::Unchanged)]);
+    assert_eq!(world.count("CreateChangeSet"), 2);
 }

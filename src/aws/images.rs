@@ -62,6 +62,28 @@ impl Session {
         }
     }
 
+    /// Notes that there is an image in a repository, without pushing one: for the embedded server,
+    /// whose registry takes no layers.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn register_image(
+        &self,
+        repository: &str,
+        tag: &str,
+        manifest: &str,
+    ) -> Result<(), AwsError> {
+        let answer = Box::pin(self.ecr().call("PutImage", None, |sdk| {
+            let call = sdk.put_image().repository_name(repository);
+            call.image_tag(tag).image_manifest(manifest).send()
+        }))
+        .await;
+        match answer {
+            Err(error) if error.code() != Some("ImageAlreadyExistsException") => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Asks for a login to the registry of the account.
     ///
     /// # Errors

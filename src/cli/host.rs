@@ -86,6 +86,15 @@ impl TerminalHost {
         }
     }
 
+    /// Changes the text of the line of progress, if there is one.
+    fn message(&self, text: String) {
+        if let Ok(bar) = self.bar.lock()
+            && let Some(bar) = bar.as_ref()
+        {
+            bar.set_message(text);
+        }
+    }
+
     fn line(&self, text: &str) {
         if self.quiet {
             return;
@@ -99,8 +108,16 @@ impl TerminalHost {
 
 impl Host for TerminalHost {
     fn tell(&self, event: &Event) {
-        if let Event::Reading { environment, done, of } = event {
-            self.progress(*done, *of, format!("reading {environment}"));
+        match event {
+            Event::Reading { environment, done, of } => {
+                self.progress(*done, *of, format!("reading {environment}"));
+            }
+            // The line of progress says it all.
+            Event::Output { line, .. } if self.live => {
+                self.message(plain(line).into_owned());
+                return;
+            }
+            _ => {}
         }
         if self.json {
             if let Some(line) = report::event_json(event) {
@@ -110,6 +127,10 @@ impl Host for TerminalHost {
             }
         } else if let Some(line) = report::event_line(event) {
             self.line(&line);
+        }
+        // Below the line, which takes the one before away.
+        if let Event::Asset { environment, done, of, .. } = event {
+            self.progress(*done, *of, format!("publishing to {environment}"));
         }
     }
 

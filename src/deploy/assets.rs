@@ -259,7 +259,7 @@ pub(super) async fn publish(
 ) -> Result<(), AssetError> {
     let of = all.uploads.len() + all.images.iter().map(Image::places).sum::<usize>();
     let progress = &Progress { host, done: AtomicUsize::new(0), of };
-    let registries = &Registries::default();
+    let registries = &Registries::new(aws, options);
     let uploads = all.uploads.iter().map(|upload| Box::pin(upload.publish(aws, progress)));
     let images = all.images.iter().map(|image| Box::pin(image.publish(aws, registries, progress)));
     let uploads = stream::iter(uploads).buffer_unordered(options.upload_concurrency.max(1));

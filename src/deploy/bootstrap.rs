@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::driver::roles;
 use super::{DeployError, DeployRequest, Stage};
 use crate::aws::{Aws, Role, RoleOptions, Roles};
-use crate::event::{Event, Host};
+use crate::event::Host;
 use crate::model::Environment;
 
 /// What an environment has to offer.
@@ -30,7 +30,7 @@ pub async fn check_bootstrap(
     aws: &Aws,
     request: &DeployRequest<'_>,
     toolkit_stack: &str,
-    _host: &dyn Host,
+    _: &dyn Host,
 ) -> Result<(), DeployError> {
     for ((environment, parameter), need) in needs(aws, request).await? {
         let Need { version: needed, of, roles } = need;

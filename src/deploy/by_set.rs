@@ -32,7 +32,15 @@ impl Deployment<'_> {
         change: &ChangeSetRequest,
         is_shell: bool,
     ) -> Result<DeployedStack, StackError> {
-        let Some((set, state)) = self.prepare(change, is_shell).await? else {
+        let prepared = match self.prepare(change, is_shell).await {
+            Err(StackError::Refused { reason, .. })
+                if change.with_nested && is_about_nested(&reason) =>
+            {
+                self.prepare(&self.without_nested(change, &reason), is_shell).await
+            }
+            other => other,
+        };
+        let Some((set, state)) = prepared? else {
             return self.nothing_to_do().await;
         };
         if let Err(error) = self.judged(&state).await {
@@ -49,6 +57,23 @@ impl Deployment<'_> {
         let state = self.execute(&set).await?;
         let is_new = change.creates_stack;
         self.finish(state, if is_new { Outcome::Created } else { Outcome::Updated }).await
+    }
+
+    /// What would happen in nested stacks cannot always be told before: then only that something
+    /// happens to them.
+    fn without_nested(&self, change: &ChangeSetRequest, reason: &str) -> ChangeSetRequest {
+        let text = format!(
+            "What would happen in the stacks nested in `{}` cannot be told beforehand: {reason}",
+            self.name
+        );
+        self.host.tell(&Event::Note { text });
+        let mut change = ChangeSetRequest { with_nested: false, ..change.clone() };
+        // The first one may still be there for a moment.
+        change.token.push_str("-flat");
+        if self.request.options.change_set_name.is_none() {
+            change.name.clone_from(&change.token);
+        }
+        change
     }
 
     /// Makes a change set and waits until it can be executed; `None` if it is empty.
@@ -205,6 +230,11 @@ impl Deployment<'_> {
             left("the empty shell", &error);
         }
     }
+}
+
+/// What CloudFormation says if the change set of a nested stack fails.
+fn is_about_nested(reason: &str) -> bool {
+    reason.contains("ested change set")
 }
 
 /// What CloudFormation says of a change set or an update that changes nothing.

@@ -21,7 +21,7 @@ pub enum CommandError {
     #[error("it has neither a file nor a command that makes it.")]
     Nothing,
     /// It is not there, or is no program.
-    #[error("cannot run `{program}`: {error}.{}", installation(.is_docker))]
+    #[error("cannot run `{program}`: {error}.{}", installation(*.is_docker))]
     NotStarted {
         /// The program.
         program: String,
@@ -51,13 +51,12 @@ pub enum CommandError {
     Configuration(io::Error),
 }
 
-fn installation(is_docker: &bool) -> &'static str {
-    match is_docker {
-        true => {
-            " Install it, or name another one in the environment variable CDK_DOCKER. It has to \
-             be running, too."
-        }
-        false => "",
+fn installation(is_docker: bool) -> &'static str {
+    if is_docker {
+        " Install it, or name another one in the environment variable CDK_DOCKER. It has to be \
+         running, too."
+    } else {
+        ""
     }
 }
 

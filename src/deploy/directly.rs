@@ -15,15 +15,17 @@ impl Deployment<'_> {
         &self,
         change: &ChangeSetRequest,
     ) -> Result<DeployedStack, StackError> {
-        let newest = match change.creates_stack {
-            true => None,
-            false => self.session.newest_event(&change.stack).await?,
+        let newest = if change.creates_stack {
+            None
+        } else {
+            self.session.newest_event(&change.stack).await?
         };
         self.safe_point(false)?;
         let keep = !self.request.options.rollback;
-        let sent = match change.creates_stack {
-            true => self.session.create_stack(change, keep).await,
-            false => self.session.update_stack(change, keep).await,
+        let sent = if change.creates_stack {
+            self.session.create_stack(change, keep).await
+        } else {
+            self.session.update_stack(change, keep).await
         };
         let stack = match sent {
             Ok(arn) => arn,

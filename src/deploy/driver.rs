@@ -7,7 +7,8 @@ use tokio::sync::watch::Receiver;
 use super::error::StackError;
 use super::options::{Method, Wanted};
 use super::stack::{
-    CAPABILITIES, Footing, footing, inline, is_notified, is_unchanged, parameters, template,
+    CAPABILITIES, Footing, footing, inline, is_notified, is_unchanged, parameter_asset, parameters,
+    template,
 };
 use super::staging::{Staging, is_long};
 use super::{DeployRequest, DeployedStack, Outcome, Stage};
@@ -87,6 +88,10 @@ impl<'a> Deployment<'a> {
         let current = existing.as_ref().filter(|_| !is_new);
         let (body, declared) = self.body()?;
         let parameters = parameters(&declared, &self.wanted, current);
+        if let Some((parameter, asset)) = parameter_asset(&declared, &parameters) {
+            let stack = self.name.clone();
+            return Err(StackError::ParameterAsset { stack, asset, parameter });
+        }
         if let Some(current) = current.filter(|_| !options.force) {
             let deployed = self.session.submitted_template(&current.id).await?;
             if is_unchanged(&self.wanted, current, &parameters, &deployed, &body) {

@@ -255,6 +255,22 @@ pub enum StackError {
         /// The length of the template.
         bytes: usize,
     },
+    /// An asset of the kind that the CDK had before asset manifests.
+    #[error(
+        "stack `{stack}`: asset {asset} is one whose place is a parameter of the template \
+         (`{parameter}`), as in apps of CDK v1, and cannot be published. Let the app use the \
+         default synthesizer (in v1 the context key `@aws-cdk/core:newStyleStackSynthesis`), \
+         deploy it once with `cdk deploy`, or publish the asset and say where with \
+         `--parameters`. It was not changed."
+    )]
+    ParameterAsset {
+        /// The stack.
+        stack: String,
+        /// The ID of the asset.
+        asset: String,
+        /// The parameter.
+        parameter: String,
+    },
     /// The place of the template is not one.
     #[error(
         "stack `{stack}`: `{url}` is no place of a template (`s3://bucket/key`). It was not changed."
@@ -395,6 +411,7 @@ impl StackError {
                 | Self::Stopped { .. }
                 | Self::State { .. }
                 | Self::TooLong { .. }
+                | Self::ParameterAsset { .. }
                 | Self::TemplateUrl { .. }
                 | Self::Refused { .. }
                 | Self::Cancelled { running: false, .. }
@@ -441,9 +458,10 @@ struct Stop<'a>(&'a str, &'a Environment, bool);
 impl fmt::Display for Stop<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(stack, environment, running) = self;
-        match running {
-            true => write!(f, "{}.", GoesOn(stack, environment)),
-            false => f.write_str("It was not changed."),
+        if *running {
+            write!(f, "{}.", GoesOn(stack, environment))
+        } else {
+            f.write_str("It was not changed.")
         }
     }
 }

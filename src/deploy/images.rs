@@ -4,11 +4,12 @@
 //! the same images come out and its caches are used.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use super::assets::{AssetError, Place, Progress};
 use super::command::{Command, CommandError};
 use super::login::Login;
+use super::options::DeployOptions;
 use crate::assembly::{BuildOptions, CacheOption, ImageAsset, ImageDestination, ImageSource};
 use crate::aws::{Aws, AwsError, Purpose, Session, fill_in};
 use crate::event::{AssetKind, AssetStatus};
@@ -40,9 +41,26 @@ struct Missing<'a> {
     address: String,
 }
 
-/// The registries that were logged in to. Their logins are forgotten with this value.
-#[derive(Default)]
-pub(super) struct Registries(tokio::sync::Mutex<Login>);
+/// How images are built, and the registries that were logged in to. The logins are forgotten with
+/// this value.
+pub(super) struct Registries {
+    program: OsString,
+    /// Whether anything is built and pushed.
+    pushes: bool,
+    login: tokio::sync::Mutex<Login>,
+}
+
+impl Registries {
+    pub(super) fn new(aws: &Aws, options: &DeployOptions) -> Self {
+        let named = env::var_os("CDK_DOCKER").filter(|name| !name.is_empty());
+        let given = options.docker.as_ref().map(OsString::from);
+        Self {
+            program: given.or(named).unwrap_or_else(|| "docker".into()),
+            pushes: options.push_images.unwrap_or(aws.access().endpoint.is_none()),
+            login: tokio::sync::Mutex::default(),
+        }
+    }
+}
 
 impl Image {
     pub(super) fn new(asset: &ImageAsset) -> Self {
@@ -90,13 +108,16 @@ impl Image {
             }
         }
         let Some(first) = missing.first() else { return Ok(()) };
+        if !registries.pushes {
+            return self.register(&missing, progress).await;
+        }
         // Before the build, which may take layers from the same registry.
         for place in &missing {
             self.log_in(place, registries, progress).await?;
         }
         self.tell(progress, first.target, AssetStatus::Building);
-        let config = registries.0.lock().await.directory();
-        let docker = Docker { image: self, progress, config };
+        let config = registries.login.lock().await.directory();
+        let docker = Docker { program: &registries.program, image: self, progress, config };
         let failed = |error| AssetError::Command { id: self.id.clone(), error };
         let local = docker.build().await.map_err(failed)?;
         for Missing { target, address, .. } in &missing {
@@ -129,6 +150,21 @@ impl Image {
         Ok(Some(Missing { target, session, address }))
     }
 
+    /// Tells the registries that the image is there.
+    async fn register(
+        &self,
+        missing: &[Missing<'_>],
+        progress: &Progress<'_>,
+    ) -> Result<(), AssetError> {
+        for Missing { target, session, .. } in missing {
+            let manifest = serde_json::json!({ "asset": self.id }).to_string();
+            let put = session.register_image(&target.repository, &target.tag, &manifest).await;
+            put.map_err(|error| self.refused(target, error))?;
+            self.tell(progress, target, AssetStatus::Published { bytes: None });
+        }
+        Ok(())
+    }
+
     async fn log_in(
         &self,
         to: &Missing<'_>,
@@ -136,7 +172,7 @@ impl Image {
         progress: &Progress<'_>,
     ) -> Result<(), AssetError> {
         let registry = to.address.split('/').next().unwrap_or_default();
-        let mut login = registries.0.lock().await;
+        let mut login = registries.login.lock().await;
         if login.has(registry) {
             return Ok(());
         }
@@ -145,7 +181,7 @@ impl Image {
         let failed = |error| AssetError::Command { id: self.id.clone(), error };
         let kept = |error| failed(Box::new(CommandError::Configuration(error)));
         let directory = login.prepare(&asked.registry).map_err(kept)?;
-        Command::docker(&program(), "login", &self.id, progress.host)
+        Command::docker(&registries.program, "login", &self.id, progress.host)
             .args(["--username".to_owned(), asked.user])
             .args(["--password-stdin".to_owned(), asked.registry.clone()])
             .env("DOCKER_CONFIG", directory)
@@ -173,13 +209,9 @@ impl Image {
     }
 }
 
-fn program() -> OsString {
-    let named = env::var_os("CDK_DOCKER").filter(|name| !name.is_empty());
-    named.unwrap_or_else(|| "docker".into())
-}
-
 /// Docker, for one image.
 struct Docker<'a> {
+    program: &'a OsStr,
     image: &'a Image,
     progress: &'a Progress<'a>,
     /// The configuration with the logins.
@@ -188,7 +220,7 @@ struct Docker<'a> {
 
 impl<'a> Docker<'a> {
     fn command(&self, verb: &str) -> Command<'a> {
-        let command = Command::docker(&program(), verb, &self.image.id, self.progress.host);
+        let command = Command::docker(self.program, verb, &self.image.id, self.progress.host);
         match &self.config {
             Some(directory) => command.env("DOCKER_CONFIG", directory),
             None => command,

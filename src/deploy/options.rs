@@ -1,6 +1,7 @@
 //! How stacks are deployed, and what that makes of each of them. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::DeployError;
@@ -53,6 +54,13 @@ pub struct DeployOptions {
     pub upload_concurrency: usize,
     /// How many container images are built and pushed at once.
     pub image_concurrency: usize,
+    /// Whether images are built and pushed; `None`: unless AWS is another one than the real one
+    /// ([`crate::aws::Access::endpoint`]). Where they are not, the registry is told that they are
+    /// there: that of the embedded server takes no layers.
+    pub push_images: Option<bool>,
+    /// The program that builds and pushes images; `None`: what the environment variable
+    /// `CDK_DOCKER` says, or `docker`.
+    pub docker: Option<PathBuf>,
     /// The role that CloudFormation works with, instead of the one that the assembly names.
     pub role_arn: Option<String>,
     /// Whether a change set is made even where nothing seems to have changed.
@@ -77,6 +85,8 @@ impl Default for DeployOptions {
             upload_concurrency: 8,
             // A build uses all of the machine by itself (the default of the CDK CLI).
             image_concurrency: 1,
+            push_images: None,
+            docker: None,
             role_arn: None,
             force: false,
             rollback: true,

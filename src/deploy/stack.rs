@@ -91,6 +91,27 @@ pub(super) fn parameters(
     found
 }
 
+/// Finds a parameter that says where an asset is, with the ID of the asset, and that would have no
+/// value: the legacy synthesizer leaves it to the CLI to publish the asset and to give one
+/// (cloud assembly schema, `FileAssetMetadataEntry`).
+pub(super) fn parameter_asset(
+    template: &Template,
+    parameters: &Parameters,
+) -> Option<(String, String)> {
+    let declared = template.section("Parameters").into_iter().flat_map(Object::iter);
+    declared
+        .filter(|(_, declaration)| {
+            declaration.as_object().is_some_and(|it| it.get("Default").is_none())
+        })
+        .find_map(|(name, _)| {
+            let id = name.strip_prefix("AssetParameters")?.get(..64)?;
+            let is_digest = id.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let has_value = parameters.given.iter().any(|(given, _)| given == name.as_str())
+                || parameters.kept.iter().any(|kept| kept == name.as_str());
+            (is_digest && !has_value).then(|| (name.to_string(), id.to_owned()))
+        })
+}
+
 /// Where CloudFormation finds the template: where the assembly has it uploaded, or in the request.
 ///
 /// # Errors
@@ -197,6 +218,22 @@ mod tests {
         let failed = state("UPDATE_FAILED");
         assert_eq!(footing(Some(&failed), false), Footing::Existing);
         assert!(matches!(footing(Some(&failed), true), Footing::Unusable(_)));
+    }
+
+    #[test]
+    fn an_asset_whose_place_is_a_parameter_is_known_by_its_name_unless_it_has_a_value() {
+        let name = format!("AssetParameters{}S3Bucket1234ABCD", "0a".repeat(32));
+        let text = format!(
+            r#"{{"Parameters":{{"AssetParametersOfMine":{{"Type":"String"}},
+                "{name}":{{"Type":"String"}}}},"Resources":{{}}}}"#
+        );
+        let template = crate::template::parse(text.as_bytes()).unwrap();
+        let found = parameter_asset(&template, &Parameters::default()).unwrap();
+        assert_eq!(found, (name.clone(), "0a".repeat(32)));
+        let kept = Parameters { kept: vec![name.clone()], ..Parameters::default() };
+        assert_eq!(parameter_asset(&template, &kept), None);
+        let given = Parameters { given: vec![(name, String::new())], ..Parameters::default() };
+        assert_eq!(parameter_asset(&template, &given), None);
     }
 
     #[test]

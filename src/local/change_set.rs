@@ -6,10 +6,10 @@ use super::error::{Answer, ServiceError};
 use super::evaluate::partition;
 use super::events::set_status;
 use super::record::{Input, Stack};
-use super::stacks::engine::{Engine, Stop};
+use super::stacks::engine::{Engine, NESTED, Stop};
 use super::stacks::{
-    self, Page, ResourceChange, UpdateStack, find, new_stack, start_creation, start_update,
-    unique_part, update_target,
+    self, Page, Preview, ResourceChange, UpdateStack, find, new_stack, start_creation,
+    start_update, unique_part, update_target,
 };
 use super::state::{Region, Task, Tx, file_name};
 
@@ -62,6 +62,12 @@ pub struct ChangeSetInfo {
     pub execution_status: String,
     /// What it would do, in the order in which it would be done.
     pub changes: Vec<ResourceChange>,
+    /// Whether nested stacks have change sets of their own.
+    #[serde(default)]
+    pub with_nested: bool,
+    /// For the change set of a nested stack: the ARN of that of its parent.
+    #[serde(default)]
+    pub parent_id: Option<String>,
 }
 
 /// Everything that `DescribeChangeSet` says.
@@ -172,7 +178,7 @@ pub(crate) fn step(tx: &mut Tx<'_>, id: &str) -> Answer<()> {
     let mut preview = stack.clone();
     let mut engine = Engine::new(tx, true)?;
     let result = engine.converge(&mut preview, &set.input);
-    let changes = std::mem::take(&mut engine.changes);
+    let mut changes = std::mem::take(&mut engine.changes);
     let fail = |set: &mut ChangeSet, reason: String| {
         "FAILED".clone_into(&mut set.info.status);
         set.info.status_reason = Some(reason);
@@ -184,7 +190,14 @@ pub(crate) fn step(tx: &mut Tx<'_>, id: &str) -> Answer<()> {
             let same = changes.iter().all(ResourceChange::is_only_a_deletion_policy)
                 && preview.info.outputs == stack.info.outputs
                 && set.input.tags == stack.input.tags;
-            if same && !set.creates {
+            let nested = if set.info.with_nested {
+                add_nested(tx, &set, &preview, &mut changes)?
+            } else {
+                Ok(())
+            };
+            if let Err(reason) = nested {
+                fail(&mut set, reason);
+            } else if same && !set.creates {
                 fail(&mut set, NO_CHANGES.to_owned());
             } else {
                 "CREATE_COMPLETE".clone_into(&mut set.info.status);
@@ -194,6 +207,84 @@ pub(crate) fn step(tx: &mut Tx<'_>, id: &str) -> Answer<()> {
         }
     }
     save(tx, &set)
+}
+
+/// Makes change sets for the nested stacks that would change, and names them in the changes.
+/// Returns why one of them cannot be made. New ones get none.
+fn add_nested(
+    tx: &mut Tx<'_>,
+    parent: &ChangeSet,
+    preview: &Stack,
+    changes: &mut [ResourceChange],
+) -> Answer<Result<(), String>> {
+    for change in changes.iter_mut().filter(|change| change.resource_type == NESTED) {
+        let Some(wanted) = preview.resources.get(&change.logical_id) else { continue };
+        let found = stacks::preview_nested(tx, &parent.input, wanted)?;
+        let Some(Preview { child, input, changes }) = found else { continue };
+        let name = format!("{}-{}", parent.info.name, tx.cloud.ambient.token(8));
+        let id = new_id(tx, &name);
+        let mut info = ChangeSetInfo {
+            stack_name: child.name,
+            stack_id: child.id,
+            created_ms: tx.now,
+            status: "FAILED".to_owned(),
+            execution_status: "UNAVAILABLE".to_owned(),
+            with_nested: true,
+            parent_id: Some(parent.info.id.clone()),
+            name,
+            id: id.clone(),
+            ..ChangeSetInfo::default()
+        };
+        let mut failure = None;
+        match changes {
+            Ok(changes) if changes.is_empty() => info.status_reason = Some(NO_CHANGES.to_owned()),
+            Ok(changes) => {
+                "CREATE_COMPLETE".clone_into(&mut info.status);
+                "AVAILABLE".clone_into(&mut info.execution_status);
+                info.changes = changes;
+            }
+            Err(reason) => {
+                info.status_reason = Some(reason);
+                let text = "was not successfully created: Currently in FAILED.";
+                failure = Some(format!("Nested change set {id} {text}"));
+            }
+        }
+        save(tx, &ChangeSet { info, input, creates: false })?;
+        change.change_set_id = Some(id);
+        if let Some(reason) = failure {
+            return Ok(Err(reason));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Forgets a change set with those of nested stacks.
+fn remove(tx: &mut Tx<'_>, set: &ChangeSet) -> Answer<()> {
+    remove_nested(tx, set)?;
+    tx.remove(&path(&set.info.id));
+    Ok(())
+}
+
+fn remove_nested(tx: &mut Tx<'_>, set: &ChangeSet) -> Answer<()> {
+    if set.info.with_nested {
+        for other in all(tx)? {
+            if other.info.parent_id.as_ref() == Some(&set.info.id) {
+                tx.remove(&path(&other.info.id));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn new_id(tx: &Tx<'_>, name: &str) -> String {
+    let environment = &tx.environment;
+    let (partition, _) = partition(&environment.region);
+    format!(
+        "arn:{partition}:cloudformation:{}:{}:changeSet/{name}/{}",
+        environment.region,
+        environment.account,
+        tx.cloud.ambient.uuid()
+    )
 }
 
 /// The stack that a change set is for: a new one, to be reviewed, if it is to be created.
@@ -234,6 +325,25 @@ impl Region<'_> {
     /// # Errors
     /// `AlreadyExistsException`, `InsufficientCapabilitiesException`, `ValidationError`.
     pub fn create_change_set(&self, request: &CreateChangeSet) -> Answer<ChangeSetCreated> {
+        self.start_change_set(request, false)
+    }
+
+    /// The same, with change sets for the nested stacks that would change.
+    ///
+    /// # Errors
+    /// `AlreadyExistsException`, `InsufficientCapabilitiesException`, `ValidationError`.
+    pub fn create_change_set_with_nested(
+        &self,
+        request: &CreateChangeSet,
+    ) -> Answer<ChangeSetCreated> {
+        self.start_change_set(request, true)
+    }
+
+    fn start_change_set(
+        &self,
+        request: &CreateChangeSet,
+        with_nested: bool,
+    ) -> Answer<ChangeSetCreated> {
         self.transact(|tx| {
             let stack = stack_for(tx, request)?;
             let name = &request.name;
@@ -245,14 +355,7 @@ impl Region<'_> {
                 ));
             }
             let input = update_target(tx, &stack, &request.update)?;
-            let environment = &tx.environment;
-            let (partition, _) = partition(&environment.region);
-            let id = format!(
-                "arn:{partition}:cloudformation:{}:{}:changeSet/{name}/{}",
-                environment.region,
-                environment.account,
-                tx.cloud.ambient.uuid()
-            );
+            let id = new_id(tx, name);
             let set = ChangeSet {
                 info: ChangeSetInfo {
                     name: name.clone(),
@@ -263,6 +366,7 @@ impl Region<'_> {
                     created_ms: tx.now,
                     status: "CREATE_PENDING".to_owned(),
                     execution_status: "UNAVAILABLE".to_owned(),
+                    with_nested,
                     ..ChangeSetInfo::default()
                 },
                 input,
@@ -308,6 +412,13 @@ impl Region<'_> {
     ) -> Answer<()> {
         self.transact(|tx| {
             let mut set = get(tx, stack, name)?;
+            if set.info.parent_id.is_some() {
+                return Err(ServiceError::validation(format!(
+                    "ChangeSet [{}] belongs to a nested stack: only the root change set can be \
+                     executed",
+                    set.info.id
+                )));
+            }
             if set.info.execution_status != "AVAILABLE" {
                 return Err(ServiceError::new(
                     "InvalidChangeSetStatus",
@@ -324,9 +435,10 @@ impl Region<'_> {
             }
             "EXECUTE_IN_PROGRESS".clone_into(&mut set.info.execution_status);
             save(tx, &set)?;
+            remove_nested(tx, &set)?;
             for other in of_stack(tx, &set.info.stack_id)? {
                 if other.info.id != set.info.id {
-                    tx.remove(&path(&other.info.id));
+                    remove(tx, &other)?;
                 }
             }
             stack.info.change_set_id = Some(set.info.id);
@@ -358,8 +470,7 @@ impl Region<'_> {
                     ),
                 ));
             }
-            tx.remove(&path(&set.info.id));
-            Ok(())
+            remove(tx, &set)
         })
     }
 

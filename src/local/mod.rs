@@ -17,6 +17,7 @@ mod evaluate;
 mod events;
 mod exports;
 mod faults;
+mod images;
 mod inventory;
 mod lookups;
 mod parameter_store;

@@ -76,7 +76,7 @@ fn asset_status(status: AssetStatus) -> Option<String> {
     })
 }
 
-/// A number of bytes, in at most four digits.
+/// A number of bytes, in four digits or less up to the largest unit.
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 3] = ["kB", "MB", "GB"];
     if bytes < 1000 {
@@ -209,4 +209,65 @@ fn asset(id: &str, kind: AssetKind, status: AssetStatus, (done, of): (usize, usi
         AssetStatus::Published { bytes } => ("PUBLISHED", bytes),
     };
     json!({"id": id, "kind": kind, "status": status, "bytes": bytes, "done": done, "of": of})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deployment() -> Vec<Event> {
+        let environment = Environment::new("111111111111", "eu-west-1");
+        let asset = |kind, status, done| Event::Asset {
+            environment: environment.clone(),
+            id: "0123456789abcdef".to_owned(),
+            kind,
+            status,
+            done,
+            of: 2,
+        };
+        let deployed = |outcome| Event::Deployed {
+            environment: environment.clone(),
+            stack: "Web".into(),
+            outcome,
+        };
+        vec![
+            asset(AssetKind::File, AssetStatus::Exists, 1),
+            asset(AssetKind::Image, AssetStatus::Building, 1),
+            Event::Output {
+                id: "0123456789abcdef".to_owned(),
+                line: "\u{1b}[31mstep 1".to_owned(),
+            },
+            asset(AssetKind::File, AssetStatus::Publishing { bytes: Some(12_345_678) }, 1),
+            asset(AssetKind::Image, AssetStatus::Published { bytes: None }, 2),
+            Event::Deploying {
+                environment: environment.clone(),
+                stack: "Web".into(),
+                title: Some("what others import is kept".to_owned()),
+            },
+            Event::Deploying { environment: environment.clone(), stack: "Db".into(), title: None },
+            deployed(StackOutcome::Created),
+            deployed(StackOutcome::Unchanged),
+            deployed(StackOutcome::Prepared),
+            deployed(StackOutcome::Failed),
+        ]
+    }
+
+    #[test]
+    fn people_see_what_is_published_and_deployed_and_not_what_was_there() {
+        let lines: Vec<String> = deployment().iter().filter_map(event_line).collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn programs_see_everything_that_happens_in_a_deployment() {
+        let lines: Vec<String> = deployment().iter().filter_map(event_json).collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn sizes_have_at_most_four_digits() {
+        let sizes = [0, 999, 1_000, 51_200, 999_949, 1_000_000, 5_000_000_000, u64::MAX].map(size);
+        assert_eq!(sizes[..5], ["0 B", "999 B", "1.0 kB", "51.2 kB", "999.9 kB"]);
+        assert_eq!(sizes[5..7], ["1.0 MB", "5.0 GB"]);
+    }
 }

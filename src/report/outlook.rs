@@ -119,7 +119,7 @@ pub fn dangers(dangers: &[Danger]) -> String {
 }
 
 /// Renders stacks that are deployed, with their outputs.
-pub fn deployed(stacks: &[DeployedStack]) -> String {
+pub fn deployed(stacks: &[DeployedStack], style: Style) -> String {
     let mut blocks = Vec::new();
     for stack in stacks {
         let mut lines =
@@ -127,7 +127,9 @@ pub fn deployed(stacks: &[DeployedStack]) -> String {
         for (key, value) in &stack.outputs {
             lines.push(format!("  {}.{} = {}", plain(&stack.name), plain(key), plain(value)));
         }
-        lines.push(format!("  {}", plain(&stack.arn)));
+        if style.verbose {
+            lines.push(format!("  {}", plain(&stack.arn)));
+        }
         blocks.push(lines.join("\n"));
     }
     blocks.join("\n") + "\n"

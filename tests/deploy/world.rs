@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use cdkr::assembly::{LoadOptions, file_assets, image_assets, load};
 use cdkr::aws::{Access, Aws, Endpoint, Identity};
-use cdkr::deploy::{DeployError, DeployOptions, DeployRequest, Deployed, deploy_stacks};
+use cdkr::deploy::{
+    DeployError, DeployOptions, DeployRequest, Deployed, Stage, check_bootstrap, deploy_stacks,
+    publish_assets,
+};
 use cdkr::event::{Event, Host, Question, Unanswered};
 use cdkr::local::server::{Running, ServeOptions, start};
 use cdkr::local::{Ambient, Cloud, Delays, Options, Region};
@@ -23,6 +26,7 @@ pub(crate) struct App {
     artifacts: Json,
     templates: Vec<(String, Json)>,
     files: Json,
+    images: Json,
 }
 
 pub(crate) fn queue(properties: &Json) -> Json {
@@ -37,7 +41,7 @@ pub(crate) fn template(delay: u32) -> Json {
 
 impl App {
     pub(crate) fn new() -> Self {
-        Self { artifacts: json!({}), templates: Vec::new(), files: json!({}) }
+        Self { artifacts: json!({}), templates: Vec::new(), files: json!({}), images: json!({}) }
     }
 
     pub(crate) fn stack(mut self, name: &str, template: &Json) -> Self {
@@ -80,6 +84,24 @@ impl App {
         self
     }
 
+    /// A template that a resource of another stack names.
+    pub(crate) fn nested(mut self, name: &str, template: &Json) -> Self {
+        let file = format!("{name}.nested.template.json");
+        self.file(name, &file, "file", &format!("{name}.json"));
+        self.templates.push((file, template.clone()));
+        self
+    }
+
+    pub(crate) fn asset(mut self, id: &str, asset: Json) -> Self {
+        self.files[id] = asset;
+        self
+    }
+
+    pub(crate) fn image(mut self, id: &str, image: Json) -> Self {
+        self.images[id] = image;
+        self
+    }
+
     fn write(&self) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         let mut artifacts = self.artifacts.clone();
@@ -89,7 +111,10 @@ impl App {
             fs::write(directory.path().join(name), json.to_string()).unwrap();
         };
         write("manifest.json", &json!({"version": "36.0.0", "artifacts": artifacts}));
-        write("assets.json", &json!({"version": "36.0.0", "files": self.files}));
+        write(
+            "assets.json",
+            &json!({"version": "36.0.0", "files": self.files, "dockerImages": self.images}),
+        );
         for (name, template) in &self.templates {
             write(name, template);
         }
@@ -106,12 +131,24 @@ pub(crate) struct World {
     listener: Listener,
 }
 
+/// What is waited for, and whom to ask to stop.
+type Stop = (fn(&Event) -> bool, watch::Sender<bool>);
+
+/// Takes note of what happens, and asks to stop when a certain thing does.
 #[derive(Default)]
-struct Listener(Mutex<Vec<Event>>);
+struct Listener {
+    told: Mutex<Vec<Event>>,
+    stop: Mutex<Option<Stop>>,
+}
 
 impl Host for Listener {
     fn tell(&self, event: &Event) {
-        self.0.lock().unwrap().push(event.clone());
+        self.told.lock().unwrap().push(event.clone());
+        if let Some((is_it, sender)) = &*self.stop.lock().unwrap()
+            && is_it(event)
+        {
+            sender.send(true).unwrap();
+        }
     }
 
     fn ask(&self, question: &Question) -> Result<usize, Unanswered> {
@@ -121,8 +158,16 @@ impl Host for Listener {
 
 /// A world in which everything takes a moment.
 pub(crate) fn world() -> World {
+    world_with(Delays { stack: 20, cleanup: 10, ..Delays::default() })
+}
+
+/// A world in which what was begun does not end while anybody looks.
+pub(crate) fn slow_world() -> World {
+    world_with(Delays { stack: 60_000, change_set: 60_000, ..Delays::default() })
+}
+
+pub(crate) fn world_with(delays: Delays) -> World {
     let directory = tempfile::tempdir().unwrap();
-    let delays = Delays { stack: 20, cleanup: 10, ..Delays::default() };
     let options = Options { delays, ..Options::default() };
     let cloud = Cloud::open(directory.path(), Ambient::system(), options).unwrap();
     let running = start(cloud, &ServeOptions::default()).unwrap();
@@ -160,7 +205,12 @@ impl World {
     }
 
     pub(crate) fn events(&self) -> Vec<Event> {
-        self.listener.0.lock().unwrap().clone()
+        self.listener.told.lock().unwrap().clone()
+    }
+
+    /// Forgets what was told.
+    pub(crate) fn forget(&self) {
+        self.listener.told.lock().unwrap().clear();
     }
 
     pub(crate) fn deploy(
@@ -168,37 +218,80 @@ impl World {
         app: &App,
         options: DeployOptions,
     ) -> Result<Deployed, DeployError> {
-        self.deploy_with(app, options, None)
+        self.deploy_as(app, options, |_| ())
     }
 
     /// Deploys an app with the wish to stop there from the beginning.
     pub(crate) fn deploy_cancelled(&self, app: &App) -> Result<Deployed, DeployError> {
         let (_sender, receiver) = watch::channel(true);
-        self.deploy_with(app, options(), Some(&receiver))
+        let work = async |aws: &Aws, request: &DeployRequest<'_>| {
+            deploy_stacks(aws, request, &self.listener, Some(&receiver)).await
+        };
+        self.with(app, options(), |_| (), work)
     }
 
-    fn deploy_with(
+    /// Deploys an app and asks to stop as soon as something happens.
+    pub(crate) fn deploy_until(
+        &self,
+        app: &App,
+        stop: fn(&Event) -> bool,
+    ) -> Result<Deployed, DeployError> {
+        let (sender, receiver) = watch::channel(false);
+        *self.listener.stop.lock().unwrap() = Some((stop, sender));
+        let work = async |aws: &Aws, request: &DeployRequest<'_>| {
+            deploy_stacks(aws, request, &self.listener, Some(&receiver)).await
+        };
+        self.with(app, options(), |_| (), work)
+    }
+
+    /// Publishes and deploys what a request says after a change.
+    pub(crate) fn deploy_as(
         &self,
         app: &App,
         options: DeployOptions,
-        cancel: Option<&watch::Receiver<bool>>,
+        change: impl FnOnce(&mut DeployRequest<'_>),
     ) -> Result<Deployed, DeployError> {
+        self.with(app, options, change, async |aws, request| {
+            publish_assets(aws, request, &self.listener, None).await?;
+            deploy_stacks(aws, request, &self.listener, None).await
+        })
+    }
+
+    pub(crate) fn check_bootstrap(&self, app: &App) -> Result<(), DeployError> {
+        self.with(
+            app,
+            options(),
+            |_| (),
+            async |aws, request| check_bootstrap(aws, request, "CDKToolkit", &self.listener).await,
+        )
+    }
+
+    fn with<T>(
+        &self,
+        app: &App,
+        options: DeployOptions,
+        change: impl FnOnce(&mut DeployRequest<'_>),
+        work: impl AsyncFnOnce(&Aws, &DeployRequest<'_>) -> Result<T, DeployError>,
+    ) -> Result<T, DeployError> {
         let directory = app.write();
         let assembly = load(directory.path(), &LoadOptions::default()).unwrap();
         let files = file_assets(directory.path(), &LoadOptions::default()).unwrap();
         let images = image_assets(directory.path(), &LoadOptions::default()).unwrap();
-        let request = DeployRequest {
-            stacks: assembly.stacks.iter().collect(),
+        let stacks: Vec<_> = assembly.stacks.iter().collect();
+        let mut request = DeployRequest {
+            stages: Stage::of(&stacks, &assembly)?,
             assembly: &assembly,
             files: &files,
             images: &images,
             options,
+            judge: None,
         };
+        change(&mut request);
         let identity = Identity::Account(ACCOUNT.to_owned());
         let endpoint = Some(Endpoint { url: self.running.url().to_owned(), identity });
         self.runtime.block_on(async {
             let aws = Aws::connect(Access { endpoint, ..Access::default() }).await;
-            deploy_stacks(&aws, &request, &self.listener, cancel).await
+            work(&aws, &request).await
         })
     }
 }

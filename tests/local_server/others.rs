@@ -219,6 +219,12 @@ fn image_assets_are_looked_for() {
     let image = r#"{"repositoryName":"assets","imageIds":[{"imageTag":"t"}]}"#;
     let none = ask("DescribeImages", image);
     assert!(none.starts_with("HTTP/1.1 400") && none.contains("ImageNotFoundException"), "{none}");
+    let put = r#"{"repositoryName":"assets","imageTag":"t","imageManifest":"{}"}"#;
+    assert!(ask("PutImage", put).starts_with("HTTP/1.1 200"));
+    assert!(ask("PutImage", put).contains("ImageAlreadyExistsException"));
+    let one = ask("DescribeImages", image);
+    assert!(one.contains(r#""imageTags":["t"]"#) && one.contains("sha256:"), "{one}");
+    assert!(ask("ListImages", image).contains(r#""imageTag":"t""#));
     let other = ask("DeleteRepository", "{}");
     assert!(other.contains(r#""__type":"UnknownOperationException""#), "{other}");
 }

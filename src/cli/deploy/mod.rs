@@ -115,8 +115,9 @@ impl Flow<'_> {
         });
         if anything {
             self.terminal.answer(&report::moved(found, style))?;
-            self.terminal.answer(&report::plans(&plans))?;
-            self.terminal.answer("\n")?;
+            let plans = report::plans(&plans);
+            let plans = if plans.is_empty() { plans } else { format!("\n{plans}") };
+            self.terminal.answer(&format!("{plans}\n"))?;
         }
         Ok(())
     }
@@ -130,6 +131,10 @@ impl Flow<'_> {
         let style = self.arguments.style();
         let text = report::outlook(&outlook.stacks, &outlook.findings, style);
         self.terminal.answer(&text)?;
+        for (environment, changes) in &outlook.broadening {
+            let text = report::permissions(environment, changes);
+            self.terminal.answer(&format!("\n{text}"))?;
+        }
         if !outlook.dangers.is_empty() {
             self.terminal.answer(&format!("\n{}", report::dangers(&outlook.dangers)))?;
         }
@@ -152,7 +157,7 @@ impl Flow<'_> {
             self.terminal.answer(&(line + "\n"))?;
             return Ok(());
         }
-        self.terminal.answer(&report::deployed(&finished.stacks))?;
+        self.terminal.answer(&report::deployed(&finished.stacks, self.arguments.style()))?;
         for (environment, kept) in &finished.proof.0 {
             let carried = finished.carried.iter().find(|one| one.environment == *environment);
             let journal = carried.and_then(|one| one.done.journal.as_deref());

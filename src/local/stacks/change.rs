@@ -26,6 +26,9 @@ pub struct ResourceChange {
     pub policy_action: Option<String>,
     /// What of it changes.
     pub details: Vec<Detail>,
+    /// For a nested stack: the ARN of its own change set, if it was asked for.
+    #[serde(default)]
+    pub change_set_id: Option<String>,
 }
 
 /// A change of a part of a resource.
@@ -118,6 +121,7 @@ pub(super) fn describe(
         scope,
         policy_action: replaced.then(|| policy(new.update_replace_policy.as_deref(), "ReplaceAnd")),
         details,
+        change_set_id: None,
     })
 }
 

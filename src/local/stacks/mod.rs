@@ -31,6 +31,7 @@ use std::collections::BTreeMap;
 pub use change::{Detail, ResourceChange};
 pub use create::{CreateStack, TemplateSource};
 pub use delete::DeleteStack;
+pub(crate) use nested::{Preview, preview as preview_nested};
 pub use read::{
     Page, ParameterDeclaration, StackDetail, StackResource, StackSummary, TemplateStage,
     TemplateSummary,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::change::ResourceChange;
 use super::engine::{Broken, Engine, Failure, Stop};
 use super::{check_capabilities, find, new_id, resolve_parameters, save, teardown};
 use crate::local::error::{Answer, ServiceError};
@@ -120,6 +121,40 @@ pub(super) fn update(
             Ok(Err(format!("Embedded stack {id} was not successfully updated: {reason}")))
         }
     }
+}
+
+/// What an update of the stack of a resource would do.
+pub(crate) struct Preview {
+    /// The stack as it is.
+    pub(crate) child: StackInfo,
+    /// What it would be made of.
+    pub(crate) input: Input,
+    /// What would change, or why that cannot be told.
+    pub(crate) changes: Result<Vec<ResourceChange>, String>,
+}
+
+/// Tells what an update of the stack of a resource would do; nothing if there is no such stack.
+pub(crate) fn preview(
+    tx: &mut Tx<'_>,
+    target: &Input,
+    wanted: &Resource,
+) -> Answer<Option<Preview>> {
+    let Some(child) = find(tx, &wanted.physical_id)? else { return Ok(None) };
+    let info = child.info.clone();
+    let refused =
+        |reason| Preview { child: info.clone(), input: child.input.clone(), changes: Err(reason) };
+    let input = match input(tx, target, &wanted.properties, &child.input.parameters) {
+        Ok(input) => input,
+        Err(error) if error.http_status >= 500 => return Err(error),
+        Err(ServiceError { message, .. }) => return Ok(Some(refused(message))),
+    };
+    let mut engine = Engine::new(tx, true)?;
+    let changes = match engine.converge(&mut child.clone(), &input) {
+        Ok(()) => Ok(engine.changes),
+        Err(Stop::Failed(failure)) => Err(failure.reason),
+        Err(Stop::Service(error)) => return Err(error),
+    };
+    Ok(Some(Preview { child: info, input, changes }))
 }
 
 /// Runs the engine over a nested stack. What leaves it goes away at once: if the parent rolls

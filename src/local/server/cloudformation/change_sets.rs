@@ -18,12 +18,16 @@ pub(super) fn create(region: &Region<'_>, form: &Form, xml: &mut Xml) -> Answer<
     };
     unsupported(form, "OnStackFailure", "ROLLBACK")?;
     unsupported(form, "ImportExistingResources", "false")?;
-    let created = region.create_change_set(&CreateChangeSet {
+    let request = CreateChangeSet {
         name: form.need("ChangeSetName")?.to_owned(),
         kind,
         update: update_of(form)?,
         description: form.owned("Description"),
-    })?;
+    };
+    let created = match form.flag("IncludeNestedStacks")? {
+        Some(true) => region.create_change_set_with_nested(&request)?,
+        _ => region.create_change_set(&request)?,
+    };
     xml.text("Id", &created.id);
     xml.text("StackId", &created.stack_id);
     Ok(())
@@ -39,7 +43,8 @@ fn write_info(xml: &mut Xml, info: &ChangeSetInfo) {
     xml.text("ExecutionStatus", &info.execution_status);
     xml.text("Status", &info.status);
     xml.some("StatusReason", info.status_reason.as_deref());
-    xml.flag("IncludeNestedStacks", false);
+    xml.flag("IncludeNestedStacks", info.with_nested);
+    xml.some("ParentChangeSetId", info.parent_id.as_deref());
 }
 
 /// `DescribeChangeSet`.
@@ -69,6 +74,7 @@ fn write_change(xml: &mut Xml, change: &ResourceChange) {
     xml.some("Replacement", change.replacement.as_deref());
     xml.texts("Scope", &change.scope);
     xml.list("Details", &change.details, write_detail);
+    xml.some("ChangeSetId", change.change_set_id.as_deref());
 }
 
 fn write_detail(xml: &mut Xml, detail: &Detail) {
