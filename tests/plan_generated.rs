@@ -18,12 +18,16 @@ use carry::{Runner, Things, deployed_from, planned, same, sent, things};
 use cdkr::aws::{Access, Aws, Endpoint, Identity, Roles};
 use cdkr::event::Silent;
 use cdkr::local::server::{self, ServeOptions};
-use cdkr::local::{Ambient, Cloud, CreateStack, Delays, Options, TemplateSource};
+use cdkr::local::{
+    Ambient, Cloud, CreateStack, Delays, DeleteStack, Options, TemplateSource, TemplateStage,
+    UpdateStack,
+};
 use cdkr::model::{DeployedEnvironment, Environment, Object, Stack, Value};
 use cdkr::plan::{Move, Past, reverse};
 use cdkr::run::{self, RunOptions};
 use cdkr::template::{self, json};
-use generate::build::{AppRecipe, app};
+use generate::build::{AppRecipe, ResourceRecipe, app};
+use generate::model::{App, Prop};
 use generate::refactor::{Op, ops, refactor};
 use generate::render::render;
 use proptest::prop_oneof;
@@ -69,8 +73,8 @@ fn text(stack: &Stack) -> String {
     json::to_template(&Value::Object(stack.template.sections.clone()))
 }
 
-/// Deploys stacks in whatever order works; `false` if none does.
-fn deploy(world: &World, stacks: &[Stack]) -> bool {
+/// Puts the templates of nested stacks where those that make them look for them.
+fn stage(world: &World, stacks: &[Stack]) {
     for stack in stacks {
         let Some(parent) = &stack.parent else { continue };
         let maker = stacks
@@ -82,45 +86,202 @@ fn deploy(world: &World, stacks: &[Stack]) -> bool {
         let key = url.as_str().unwrap().rsplit_once('/').unwrap().1;
         world.cloud.put_object("nested", key, text(stack).as_bytes()).unwrap();
     }
+}
+
+/// The values of the parameters of a stack.
+fn parameters(stack: &Stack) -> Vec<cdkr::local::ParameterInput> {
+    let declared = stack.template.section("Parameters").into_iter().flat_map(Object::iter);
+    declared
+        .filter_map(|(name, _)| Some((name, stack.parameters.get(name)?)))
+        .map(|(name, value)| cdkr::local::ParameterInput {
+            key: name.to_string(),
+            value: Some(value.to_string()),
+            use_previous: false,
+        })
+        .collect()
+}
+
+/// Creates a stack; `false` if that does not work.
+fn deploy_one(world: &World, stack: &Stack) -> bool {
+    let name = stack.name.as_str();
+    world.cloud.put_object("templates", name, text(stack).as_bytes()).unwrap();
+    let url = format!("https://templates.s3.amazonaws.com/{name}");
+    let created = world.region().create_stack(&CreateStack {
+        name: name.to_owned(),
+        template: TemplateSource::url(&url),
+        capabilities: capabilities(),
+        parameters: parameters(stack),
+        ..CreateStack::default()
+    });
+    let done = created.is_ok() && world.status(name) == "CREATE_COMPLETE";
+    if !done && created.is_ok() {
+        let delete = cdkr::local::DeleteStack {
+            name: name.to_owned(),
+            ..cdkr::local::DeleteStack::default()
+        };
+        world.region().delete_stack(&delete).unwrap();
+    }
+    done
+}
+
+/// Deploys stacks in whatever order works; `false` if none does.
+fn deploy(world: &World, stacks: &[Stack]) -> bool {
+    stage(world, stacks);
     let mut open: Vec<&Stack> = stacks.iter().filter(|stack| stack.parent.is_none()).collect();
     while !open.is_empty() {
         let before = open.len();
-        open.retain(|stack| {
-            let name = stack.name.as_str();
-            world.cloud.put_object("templates", name, text(stack).as_bytes()).unwrap();
-            let url = format!("https://templates.s3.amazonaws.com/{name}");
-            let parameters = stack.template.section("Parameters").cloned().unwrap_or_default();
-            let given = |name: &str| stack.parameters.get(name).cloned();
-            let created = world.region().create_stack(&CreateStack {
-                name: name.to_owned(),
-                template: TemplateSource::url(&url),
-                capabilities: capabilities(),
-                parameters: parameters
-                    .iter()
-                    .filter_map(|(name, _)| Some((name, given(name)?)))
-                    .map(|(name, value)| cdkr::local::ParameterInput {
-                        key: name.to_string(),
-                        value: Some(value.to_string()),
-                        use_previous: false,
-                    })
-                    .collect(),
-                ..CreateStack::default()
-            });
-            let done = created.is_ok() && world.status(name) == "CREATE_COMPLETE";
-            if !done && created.is_ok() {
-                let delete = cdkr::local::DeleteStack {
-                    name: name.to_owned(),
-                    ..cdkr::local::DeleteStack::default()
-                };
-                world.region().delete_stack(&delete).unwrap();
-            }
-            !done
-        });
+        open.retain(|stack| !deploy_one(world, stack));
         if open.len() == before {
             return false;
         }
     }
     true
+}
+
+/// Updates a stack; `false` if that does not work.
+fn update_one(world: &World, stack: &Stack) -> bool {
+    let name = stack.name.as_str();
+    world.cloud.put_object("templates", name, text(stack).as_bytes()).unwrap();
+    let updated = world.region().update_stack(&UpdateStack {
+        name: name.to_owned(),
+        template: TemplateSource::url(&format!("https://templates.s3.amazonaws.com/{name}")),
+        capabilities: capabilities(),
+        parameters: parameters(stack),
+        ..UpdateStack::default()
+    });
+    world.clock.advance(10_000);
+    match updated {
+        Ok(_) => world.status(name) == "UPDATE_COMPLETE",
+        Err(error) => error.message == "No updates are to be performed.",
+    }
+}
+
+/// A stack with the exports that it has, as far as what they publish is still there: others may
+/// import them until they are updated.
+fn with_exports(world: &World, stack: &Stack) -> Stack {
+    let region = world.region();
+    let body =
+        region.get_template(Some(stack.name.as_str()), None, TemplateStage::Original).unwrap();
+    let now = template::parse(body.as_bytes()).unwrap();
+    let mut merged = stack.clone();
+    let mut outputs = stack.template.section("Outputs").cloned().unwrap_or_default();
+    for (key, output) in now.section("Outputs").into_iter().flat_map(Object::iter) {
+        let target = output.get("Value").and_then(template::as_reference);
+        let is_there = target.is_some_and(|(id, _)| stack.template.resource(id).is_some());
+        if is_there && !outputs.contains_key(key) {
+            outputs.insert(key.clone(), output.clone());
+        }
+    }
+    merged.template.sections.insert("Outputs".into(), Value::Object(outputs));
+    merged
+}
+
+/// Updates or creates stacks in whatever order works, the last ones first or the first ones, and
+/// takes exports away in the end; `false` if no order works.
+fn redeploy(world: &World, stacks: &[Stack], last_first: bool) -> bool {
+    stage(world, stacks);
+    let mut open: Vec<&Stack> = stacks.iter().filter(|stack| stack.parent.is_none()).collect();
+    if last_first {
+        open.reverse();
+    }
+    let all = open.clone();
+    let exists = |stack: &Stack| world.region().stack_exists(stack.name.as_str()).unwrap();
+    while !open.is_empty() {
+        let before = open.len();
+        open.retain(|stack| match exists(stack) {
+            true => !update_one(world, stack) && !update_one(world, &with_exports(world, stack)),
+            false => !deploy_one(world, stack),
+        });
+        if open.len() == before {
+            return false;
+        }
+    }
+    all.into_iter().rev().all(|stack| update_one(world, stack))
+}
+
+/// The inline policies of stacks: which of them exist.
+fn policies(world: &World, stacks: &DeployedEnvironment) -> BTreeMap<String, bool> {
+    let kind = "AWS::IAM::Policy";
+    let mut found = BTreeMap::new();
+    for stack in &stacks.stacks {
+        for (id, resource) in
+            stack.resources.iter().filter(|(_, one)| one.resource_type.as_str() == kind)
+        {
+            let physical = resource.physical_id.as_deref().unwrap();
+            let exists = world.region().physical_resource(kind, physical).unwrap().is_some();
+            found.insert(format!("{}.{id} {physical}", stack.stack.name), exists);
+        }
+    }
+    found
+}
+
+/// The app with a role more, of which two inline policies are and all others, by names of their
+/// own: wherever they go, they are the same policies.
+fn with_policies(recipe: &AppRecipe) -> App {
+    let mut recipe = recipe.clone();
+    let plain = |kind: u8, home: u8| ResourceRecipe {
+        kind,
+        home,
+        parts: Vec::new(),
+        depends_on: Vec::new(),
+        condition: None,
+        twin_of: None,
+    };
+    // A role, and policies.
+    recipe.resources.insert(0, plain(2, 0));
+    recipe.resources.extend([plain(3, 0), plain(3, 1)]);
+    let mut app = recipe.build();
+    for (key, resource) in &mut app.resources {
+        if resource.kind == "AWS::IAM::Policy" {
+            resource.properties.insert("PolicyName".into(), Prop::Text(format!("policy-{key}")));
+        }
+    }
+    app
+}
+
+/// After the moves the app is deployed, and whatever it does not have any more is deleted: no
+/// inline policy that the app has is lost by that.
+fn deployed_afterwards((app, ops, reuse): &(AppRecipe, Vec<Op>, bool), tally: &mut Tally) {
+    let environment = Environment::new("111111111111", "us-east-1");
+    let before = with_policies(app);
+    let after = refactor(&before, ops, *reuse);
+    let (old, local) = (stacks(render(&before).stacks), stacks(render(&after).stacks));
+    let world = world();
+    if !deploy(&world, &old) {
+        tally.not_deployable += 1;
+        return;
+    }
+    let deployed = deployed_from(&world.region(), &environment);
+    // AWS has no stack all of whose resources are off.
+    if deployed.stacks.iter().any(|stack| stack.resources.is_empty()) {
+        tally.not_deployable += 1;
+        return;
+    }
+    let (_, plan) = planned(&deployed, &local);
+    tally.cases += 1;
+    if plan.is_refused() {
+        tally.refused += 1;
+        return;
+    }
+    Runner::new(&world.cloud, &world.clock, &environment).run(&plan);
+    if !redeploy(&world, &local, *reuse) {
+        tally.not_deployable += 1;
+        return;
+    }
+    tally.moved += plan.moves().count();
+    tally.batches += plan.retained().len();
+    let is_local = |name: &str| local.iter().any(|stack| stack.name.as_str() == name);
+    for stack in &deployed_from(&world.region(), &environment).stacks {
+        let name = stack.stack.name.as_str();
+        if stack.stack.parent.is_none() && !is_local(name) {
+            let delete = DeleteStack { name: name.to_owned(), ..DeleteStack::default() };
+            world.region().delete_stack(&delete).unwrap();
+            world.clock.advance(10_000);
+        }
+    }
+    let end = policies(&world, &deployed_from(&world.region(), &environment));
+    let lost: Vec<&String> = end.iter().filter(|(_, exists)| !**exists).map(|(id, _)| id).collect();
+    assert!(lost.is_empty(), "{lost:?}\n{:#?}", plan.staying);
 }
 
 fn marks(things: &Things) -> Vec<((String, String), u64, u64)> {
@@ -286,6 +447,11 @@ fn carried_out_over_the_wire((app, ops, reuse): &(AppRecipe, Vec<Op>, bool), tal
 #[test]
 fn every_random_refactoring_is_carried_out_and_undone() {
     property(40, carried_out);
+}
+
+#[test]
+fn no_inline_policy_is_lost_by_the_deployment_after_a_random_refactoring() {
+    property(60, deployed_afterwards);
 }
 
 #[test]

@@ -29,10 +29,20 @@ pub fn deployed_from(region: &Region<'_>, environment: &Environment) -> Deployed
     let mut found: Vec<DeployedStack> = Vec::new();
     let mut empty = Vec::new();
     let mut names: BTreeMap<String, String> = BTreeMap::new();
-    // A nested stack that outlived its parent belongs to nobody.
-    let ids: BTreeSet<String> = all.iter().map(|each| each.info.id.clone()).collect();
+    // A nested stack that outlived its parent, or was retained by it, belongs to nobody. Neither
+    // do those in it.
     let mut open = all;
-    open.retain(|each| each.info.parent_id.as_ref().is_none_or(|id| ids.contains(id)));
+    loop {
+        let ids: BTreeSet<String> = open.iter().map(|each| each.info.id.clone()).collect();
+        let before = open.len();
+        open.retain(|each| {
+            let (info, parent) = (&each.info, each.info.parent_id.as_ref());
+            parent.is_none_or(|id| ids.contains(id) && is_in(region, id, &info.id))
+        });
+        if open.len() == before {
+            break;
+        }
+    }
     while !open.is_empty() {
         let (ready, later): (Vec<_>, Vec<_>) = open
             .into_iter()
@@ -60,6 +70,12 @@ pub fn deployed_from(region: &Region<'_>, environment: &Environment) -> Deployed
     }
     found.sort_by(|left, right| left.stack.name.cmp(&right.stack.name));
     DeployedEnvironment { environment: environment.clone(), stacks: found, empty }
+}
+
+/// Whether a stack has a resource of this physical ID.
+fn is_in(region: &Region<'_>, stack: &str, physical_id: &str) -> bool {
+    let resources = pages(|token| region.list_stack_resources(stack, token).unwrap());
+    resources.iter().any(|each| each.resource.physical_id == physical_id)
 }
 
 /// A stack that is not empty, under the name that it has in plans.

@@ -211,6 +211,12 @@ impl App {
                 let name = Prop::Name(Whose::Own, NameForm::LogicalId);
                 properties.insert("PolicyName".into(), name);
             }
+            let is_role = |key: &&Key| self.resources[*key].kind == "AWS::IAM::Role";
+            let roles: Vec<Key> = targets.iter().filter(is_role).copied().collect();
+            if kind == "AWS::IAM::Policy" && !roles.is_empty() {
+                let role = reference(&roles, recipe.home.into(), 0);
+                properties.insert("Roles".into(), Prop::List(vec![role]));
+            }
             Resource {
                 kind,
                 construct,
