@@ -183,6 +183,7 @@ pub(crate) fn step(tx: &mut Tx<'_>, id: &str) -> Answer<()> {
         Ok(()) => {
             let same = changes.is_empty()
                 && preview.info.outputs == stack.info.outputs
+                && preview.imports == stack.imports
                 && set.input.tags == stack.input.tags;
             if same && !set.creates {
                 fail(&mut set, NO_CHANGES.to_owned());
