@@ -189,6 +189,7 @@ pub(crate) fn step(tx: &mut Tx<'_>, id: &str) -> Answer<()> {
         Ok(()) => {
             let same = changes.iter().all(ResourceChange::is_only_a_deletion_policy)
                 && preview.info.outputs == stack.info.outputs
+                && preview.imports == stack.imports
                 && set.input.tags == stack.input.tags;
             let nested = if set.info.with_nested {
                 add_nested(tx, &set, &preview, &mut changes)?

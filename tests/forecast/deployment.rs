@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cdkr::local::{CreateStack, Region, TemplateSource, UpdateStack};
 use cdkr::model::{
-    DeployedEnvironment, DeployedResource, DeployedStack, Environment, Object, Stack, StackOptions,
-    StackStatus, Value,
+    DeployedEnvironment, DeployedStack, Environment, Object, Stack, StackOptions, StackStatus,
+    Value,
 };
 use cdkr::plan::{Forecast, ForecastRequest, StackForecast, forecast};
 use cdkr::template::{self, json};
@@ -14,15 +14,15 @@ use crate::carry::deployed_from;
 use crate::world::{World, capabilities};
 
 /// An app that is to be deployed in one environment.
-pub struct App {
-    pub environment: Environment,
-    pub stacks: Vec<Stack>,
-    pub needs: BTreeMap<String, BTreeSet<String>>,
+pub(crate) struct App {
+    pub(crate) environment: Environment,
+    pub(crate) stacks: Vec<Stack>,
+    pub(crate) needs: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl App {
     /// Stacks with their templates; `needs` says `Consumer<Producer`.
-    pub fn new(stacks: &[(&str, String)], needs: &[&str]) -> Self {
+    pub(crate) fn new(stacks: &[(&str, String)], needs: &[&str]) -> Self {
         let parse = |(name, text): &(&str, String)| {
             Stack::new(name, template::parse(text.as_bytes()).unwrap())
         };
@@ -38,17 +38,17 @@ impl App {
         }
     }
 
-    pub fn roots(&self) -> BTreeSet<String> {
+    pub(crate) fn roots(&self) -> BTreeSet<String> {
         let roots = self.stacks.iter().filter(|stack| stack.parent.is_none());
         roots.map(|stack| stack.name.to_string()).collect()
     }
 
-    pub fn forecast(&self, now: &DeployedEnvironment) -> Forecast {
+    pub(crate) fn forecast(&self, now: &DeployedEnvironment) -> Forecast {
         let selected = self.roots();
         forecast(&self.request(now, &selected))
     }
 
-    pub fn request<'a>(
+    pub(crate) fn request<'a>(
         &'a self,
         now: &'a DeployedEnvironment,
         selected: &'a BTreeSet<String>,
@@ -65,7 +65,7 @@ impl App {
     }
 
     /// The roots, each after those that it needs.
-    pub fn order(&self) -> Vec<String> {
+    pub(crate) fn order(&self) -> Vec<String> {
         let mut order: Vec<String> = Vec::new();
         let mut open = self.roots();
         while !open.is_empty() {
@@ -81,14 +81,19 @@ impl App {
     }
 
     /// The template of a root as the app has it.
-    pub fn template(&self, name: &str) -> String {
+    pub(crate) fn template(&self, name: &str) -> String {
         let stack = self.stacks.iter().find(|stack| stack.name.as_str() == name).unwrap();
         json::to_template(&Value::Object(stack.template.sections.clone()))
     }
 }
 
 /// Sends a template; `Err` is why the stack is not what the template says.
-pub fn send(world: &World, region: &Region<'_>, name: &str, text: &str) -> Result<(), String> {
+pub(crate) fn send(
+    world: &World,
+    region: &Region<'_>,
+    name: &str,
+    text: &str,
+) -> Result<(), String> {
     world.cloud.put_object("templates", name, text.as_bytes()).unwrap();
     let template = TemplateSource::url(&format!("https://templates.s3.amazonaws.com/{name}"));
     let result = if region.stack_exists(name).unwrap() {
@@ -127,7 +132,11 @@ pub fn send(world: &World, region: &Region<'_>, name: &str, text: &str) -> Resul
 }
 
 /// Parameters that the stack has and that the template declares keep their values.
-pub fn previous(region: &Region<'_>, name: &str, text: &str) -> Vec<cdkr::local::ParameterInput> {
+pub(crate) fn previous(
+    region: &Region<'_>,
+    name: &str,
+    text: &str,
+) -> Vec<cdkr::local::ParameterInput> {
     let template = template::parse(text.as_bytes()).unwrap();
     let there = region.describe_stacks(Some(name), None).unwrap().items.remove(0).parameters;
     let there: BTreeSet<String> = there.into_iter().map(|(key, _)| key).collect();
@@ -144,7 +153,7 @@ pub fn previous(region: &Region<'_>, name: &str, text: &str) -> Vec<cdkr::local:
 
 /// Deploys all stacks of an app as a forecast says; `before` is called with each stack before
 /// anything is sent to it.
-pub fn deploy(
+pub(crate) fn deploy(
     world: &World,
     app: &App,
     forecast: &Forecast,
@@ -195,37 +204,22 @@ pub fn deploy(
 }
 
 /// What is deployed now.
-pub fn now(world: &World, environment: &Environment) -> DeployedEnvironment {
+pub(crate) fn now(world: &World, environment: &Environment) -> DeployedEnvironment {
     deployed_from(&world.cloud.region(environment), environment)
 }
 
-/// Stacks as if they were deployed as they are.
-pub fn as_deployed(stacks: &[Stack]) -> DeployedEnvironment {
-    let deployed = stacks.iter().map(|stack| {
-        let kind = |body: &Object| body.get("Type").and_then(Value::as_str).unwrap().into();
-        DeployedStack {
-            id: format!("arn:aws:cloudformation:us-east-1:111111111111:stack/{}/1", stack.name)
-                .into(),
-            status: StackStatus("CREATE_COMPLETE".into()),
-            stack: Stack { is_returned: true, ..stack.clone() },
-            body: String::new().into(),
-            resources: stack
-                .template
-                .resources()
-                .map(|(id, body)| {
-                    let resource = DeployedResource {
-                        resource_type: kind(body),
-                        physical_id: Some(format!("{}-{id}", stack.name).into()),
-                        status: "CREATE_COMPLETE".into(),
-                    };
-                    (id.clone(), resource)
-                })
-                .collect(),
-            exports: Vec::new(),
-            outputs: BTreeMap::new(),
-            has_policy: false,
-            options: StackOptions::default(),
-        }
+/// Stacks as if they were deployed as they are; their resources follow from the templates.
+pub(crate) fn as_deployed(stacks: &[Stack]) -> DeployedEnvironment {
+    let deployed = stacks.iter().map(|stack| DeployedStack {
+        id: format!("arn:aws:cloudformation:us-east-1:111111111111:stack/{}/1", stack.name).into(),
+        status: StackStatus("CREATE_COMPLETE".into()),
+        stack: Stack { is_returned: true, ..stack.clone() },
+        body: String::new().into(),
+        resources: BTreeMap::new(),
+        exports: Vec::new(),
+        outputs: BTreeMap::new(),
+        has_policy: false,
+        options: StackOptions::default(),
     });
     DeployedEnvironment {
         environment: Environment::new("111111111111", "us-east-1"),

@@ -137,6 +137,7 @@ fn changes_anything(tx: &mut Tx<'_>, stack: &Stack, input: &Input) -> Answer<boo
         Err(Stop::Failed(_)) => Ok(true),
         Ok(()) => Ok(!engine.changes.iter().all(ResourceChange::is_only_a_deletion_policy)
             || preview.info.outputs != stack.info.outputs
+            || preview.imports != stack.imports
             || input.tags != stack.input.tags
             || input.notification_arns != stack.input.notification_arns
             || stack.info.status.ends_with("_FAILED")),

@@ -108,11 +108,12 @@ fn refactored(now: &mut DeployedEnvironment, batch: &Batch) {
             continue;
         };
         let found = stack(now, from.stack.as_str()).resources.remove(from.logical_id.as_str());
-        let resource = found.unwrap_or_else(|| DeployedResource {
+        let known = found.and_then(|found| found.physical_id);
+        let resource = DeployedResource {
             resource_type: each.resource_type.as_str().into(),
-            physical_id: each.physical_id.as_deref().map(Text::from),
-            status: "CREATE_COMPLETE".into(),
-        });
+            physical_id: known.or_else(|| each.physical_id.as_deref().map(Text::from)),
+            status: "IMPORT_COMPLETE".into(),
+        };
         taken.push((to, resource));
     }
     for (to, resource) in taken {

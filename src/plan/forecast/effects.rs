@@ -6,7 +6,7 @@ use super::danger::{self, Leaving};
 use super::evaluate::NESTED;
 use super::pair::{Pair, root_name};
 use super::{Effect, EffectKind, ForecastRequest};
-use crate::model::{DeployedStack, Object, Value};
+use crate::model::{DeployedStack, Object, Text, Value};
 use crate::plan::steps::{Finding, Severity, Staying};
 use crate::registry;
 
@@ -81,12 +81,11 @@ impl<'p, 'a> Effects<'p, 'a> {
                 body.is_some_and(|body| self.pair.after().is_active(at, body) != Some(false))
             })
         };
-        let ids: Vec<&str> = if now.resources.is_empty() {
-            template.resources().map(|(id, _)| id.as_str()).collect()
-        } else {
-            now.resources.keys().map(crate::model::Text::as_str).collect()
-        };
-        let leaving: Vec<&str> = ids.into_iter().filter(|id| !stays(id)).collect();
+        let Some(old) = self.pair.old.at(now.stack.name.as_str()) else { return };
+        let defined = template.resources().map(|(id, _)| id.as_str());
+        let ids: BTreeSet<&str> = defined.chain(now.resources.keys().map(Text::as_str)).collect();
+        let ids = ids.into_iter().filter(|id| self.pair.is_deployed(old, now, id));
+        let leaving: Vec<&str> = ids.filter(|id| !stays(id)).collect();
         for id in leaving {
             let nothing = Object::new();
             let body = template.resource(id).unwrap_or(&nothing);
@@ -98,13 +97,7 @@ impl<'p, 'a> Effects<'p, 'a> {
             let elsewhere = self.staying.iter().find(|staying| staying.source == place);
             let elsewhere = elsewhere.map(|staying| staying.destination.as_str());
             // What is in a nested stack is told one by one.
-            let is_opened = resource_type == NESTED
-                && self
-                    .pair
-                    .old
-                    .at(now.stack.name.as_str())
-                    .and_then(|at| self.pair.old.child(at, id))
-                    .is_some();
+            let is_opened = resource_type == NESTED && self.pair.old.child(old, id).is_some();
             self.found.push(Effect {
                 stack: now.stack.name.to_string(),
                 logical_id: id.to_owned(),

@@ -126,10 +126,16 @@ impl<'a> Pair<'a> {
     /// Whether there is such a resource.
     pub(super) fn exists(&self, site: usize, id: &str) -> bool {
         let Some(now) = self.new.sites[site].now else { return false };
-        if now.resources.is_empty() {
-            return now.stack.template.resource(id).is_some();
+        self.old.at(now.stack.name.as_str()).is_some_and(|old| self.is_deployed(old, now, id))
+    }
+
+    /// Whether a deployed stack has a resource. Where no resources were read, its template tells.
+    pub(super) fn is_deployed(&self, old: usize, now: &DeployedStack, id: &str) -> bool {
+        if !now.resources.is_empty() {
+            return now.resources.contains_key(id);
         }
-        now.resources.contains_key(id)
+        let body = now.stack.template.resource(id);
+        body.is_some_and(|body| self.before().is_active(old, body) != Some(false))
     }
 
     fn work_out(&self, site: usize, id: &str) -> Outcome {
