@@ -350,7 +350,9 @@ fn words(command: &str) -> Vec<&str> {
 
 /// The text with what is different every time replaced: times, and the ends of physical IDs.
 fn without_chance(text: &str) -> String {
-    let text = regex::Regex::new(r"\d{8}T\d{6}Z-[0-9a-f]{8}").unwrap().replace_all(text, "20261121T084739Z-1a2b3c4d");
+    let text = regex::Regex::new(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
+        .unwrap()
+        .replace_all(text, "20261121T084739Z-1a2b3c4d");
     let end = regex::Regex::new(r"-[A-Z0-9]{12,13}\b").unwrap();
     end.replace_all(&text, "-1ABCDEFGHIJKL").into_owned()
 }

@@ -162,8 +162,15 @@ fn what_cannot_be_told_apart_stops_unless_somebody_says_otherwise() {
     assert_eq!(place.resources(), before);
     let ignored = ["--ignore-ambiguous-refactoring"];
     place.err(&deploy(&after, &ignored), 3);
-    assert_eq!(place.resources(), before, "what is ignored would be lost, and that is another question");
-    place.out(&deploy(&after, &["--ignore-ambiguous-refactoring", "--allow-replacement", "Shop/**"]));
+    assert_eq!(
+        place.resources(),
+        before,
+        "what is ignored would be lost, and that is another question"
+    );
+    place.out(&deploy(
+        &after,
+        &["--ignore-ambiguous-refactoring", "--allow-replacement", "Shop/**"],
+    ));
 }
 
 #[test]
@@ -237,8 +244,7 @@ fn a_reference_becomes_weak_in_one_deployment() {
 fn what_a_selection_needs_and_shares_resources_with_is_deployed_as_well() {
     let place = deployed("chain");
     let after = app("chain", "after");
-    let arguments =
-        ["deploy", "Top", "--local", "--require-approval", "never", "--app", &after];
+    let arguments = ["deploy", "Top", "--local", "--require-approval", "never", "--app", &after];
     let output = place.run(&arguments);
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");

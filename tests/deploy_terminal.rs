@@ -12,11 +12,8 @@ use rexpect::session::{Options, PtySession, spawn_with_options};
 const PATIENCE: u64 = 60_000;
 const ENTER: &str = "\r";
 const DOWN: &str = "\x1b[B";
-const CHOICES: [&str; 3] = [
-    "Execute the refactor and deploy",
-    "Deploy without refactoring",
-    "Quit",
-];
+const CHOICES: [&str; 3] =
+    ["Execute the refactor and deploy", "Deploy without refactoring", "Quit"];
 
 /// Runs the program at a terminal of its own.
 fn at_terminal(place: &Place, arguments: &[&str]) -> PtySession {

@@ -34,8 +34,8 @@ pub use comparison::{
 };
 pub use decisions::{DecidedPair, Decisions, Reference, SkipEntry};
 pub(crate) use names::unique_id;
-pub use skeleton::KEPT_NAMES;
 pub(crate) use scope::{Meaning, NodeId, Scope};
+pub use skeleton::KEPT_NAMES;
 
 use crate::model::{Environment, Location, Stack, StackName};
 

@@ -152,7 +152,9 @@ pub fn kept(environment: &Environment, kept: &[Kept], journal: Option<&Path>) ->
         same,
         kept.len(),
         if kept.len() == 1 { "resource is" } else { "resources are" },
-        journal.map(|path| format!(" ({})", plain(&path.display().to_string()))).unwrap_or_default()
+        journal
+            .map(|path| format!(" ({})", plain(&path.display().to_string())))
+            .unwrap_or_default()
     )];
     for one in kept.iter().filter(|one| !one.is_same()) {
         let id = |id: &Option<String>| {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::journal::{Journal, Line, Record};
 use super::JournalError;
+use super::journal::{Journal, Line, Record};
 use crate::aws::now;
 
 pub use super::journal::Kept;

@@ -16,6 +16,7 @@ use crate::assembly::{Assembly, AssemblyStack, StackProperties};
 use crate::compare::{self, Comparison, Decisions};
 use crate::event::Host;
 use crate::model::{DeployedEnvironment, Environment, Stack, StackName};
+use crate::plan;
 use crate::settings::Settings;
 
 /// What was found.
@@ -176,7 +177,12 @@ fn group(sources: Sources) -> (Vec<(Environment, Sides)>, Option<Connection>) {
             connection = Some(account.connection);
             for deployed in account.environments {
                 let sides = environments.entry(deployed.environment.clone()).or_default();
-                sides.deployed.extend(deployed.stacks.iter().map(|stack| stack.stack.clone()));
+                // What was deployed with a name that it kept is what the app said it to be.
+                sides.deployed.extend(deployed.stacks.iter().map(|stack| {
+                    let mut stack = stack.stack.clone();
+                    plan::as_the_app_says(&mut stack.template);
+                    stack
+                }));
                 sides.account = Some(deployed);
             }
         }

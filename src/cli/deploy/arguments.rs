@@ -102,7 +102,14 @@ pub(in crate::cli) struct DeployArgs {
     rollback: bool,
 
     /// How stacks are changed
-    #[arg(short, long, value_name = "HOW", value_enum, default_value_t, help_heading = "Deployment")]
+    #[arg(
+        short,
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value_t,
+        help_heading = "Deployment"
+    )]
     method: MethodArg,
 
     /// The name of the change sets, with `--method prepare-change-set`

@@ -85,8 +85,7 @@ impl Flow<'_> {
         }
         self.approve(&outlook)?;
         let cancel = Cancelling::start();
-        let work =
-            toolkit::carry_out_deployment(deployment, outlook, self.host, cancel.receiver());
+        let work = toolkit::carry_out_deployment(deployment, outlook, self.host, cancel.receiver());
         let finished = cancel.block_on(work);
         self.host.clear();
         self.say_what_was_done(&finished?)?;

@@ -12,7 +12,7 @@ use super::{Finished, proof, stages::stages};
 use crate::assembly::{self, AssemblyStack, LoadOptions};
 use crate::aws::ChangeSetChange;
 use crate::deploy::{
-    self, Danger, DeployError, DeployOptions, DeployRequest, DeployedStack, Deployed, Method,
+    self, Danger, DeployError, DeployOptions, DeployRequest, Deployed, DeployedStack, Method,
 };
 use crate::event::Host;
 use crate::plan::{PlannedChange, judge};
@@ -63,7 +63,8 @@ impl<'a> Work<'a> {
         self.publish().await?;
         let (carried, moved) = self.move_resources().await?;
         if let Err(error) = moved {
-            let undone = failure::take_back_all(&self.deployment, &carried, &error, self.host, self.cancel);
+            let undone =
+                failure::take_back_all(&self.deployment, &carried, &error, self.host, self.cancel);
             let undone = Box::pin(undone).await;
             return Err(DeploymentFailed::moving(error, undone).into());
         }
@@ -72,7 +73,14 @@ impl<'a> Work<'a> {
             Err(error) => {
                 let undone = if self.deployment.deploying.rollback && !error.is_cancelled() {
                     let left = failure::not_deployed(&self.deployment, &error);
-                    Box::pin(failure::take_back(&self.deployment, &carried, &left, self.host, self.cancel)).await
+                    Box::pin(failure::take_back(
+                        &self.deployment,
+                        &carried,
+                        &left,
+                        self.host,
+                        self.cancel,
+                    ))
+                    .await
                 } else {
                     failure::kept(&carried)
                 };
@@ -137,7 +145,8 @@ impl<'a> Work<'a> {
             if reasons.is_empty() { Ok(()) } else { Err(reasons) }
         };
         let request = self.request(Some(&judge));
-        let deployed = deploy::deploy_stacks(&connection.aws, &request, self.host, Some(self.cancel));
+        let deployed =
+            deploy::deploy_stacks(&connection.aws, &request, self.host, Some(self.cancel));
         Ok(Box::pin(deployed).await)
     }
 
@@ -181,9 +190,8 @@ fn check_outlook(before: &Deployment, agreed: &Outlook, again: &Deployment) -> R
     let is_new = |danger: &&Danger| {
         let place = danger.place.split_once('.');
         !known.contains(danger)
-            && !place.is_some_and(|(stack, id)| {
-                agreed.allowed.allows(stack, id, &danger.resource_type)
-            })
+            && !place
+                .is_some_and(|(stack, id)| agreed.allowed.allows(stack, id, &danger.resource_type))
     };
     match outlook.dangers.iter().find(is_new) {
         Some(danger) => Err(Error::NewDanger(Box::new(danger.clone()))),

@@ -203,7 +203,8 @@ pub(super) async fn take_back_all(
         Error::Run { environment, source } => Some((environment, source)),
         _ => None,
     };
-    if !deployment.deploying.rollback || failed.is_some_and(|(_, error)| !error.problem.is_final()) {
+    if !deployment.deploying.rollback || failed.is_some_and(|(_, error)| !error.problem.is_final())
+    {
         return kept(carried);
     }
     let place = deployment.settings.place();

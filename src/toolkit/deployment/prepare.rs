@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::super::context::require_context;
 use super::super::detect::{Detection, Sides};
 use super::super::planning::{Prepared, Refusals};
 use super::super::sources::{self, Sources};
-use super::super::context::require_context;
 use super::super::{Error, account};
 use super::targets::{Joined, Targets, asked_for};
 use crate::assembly::{Assembly, AssemblyStack};

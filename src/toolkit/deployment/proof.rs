@@ -22,17 +22,17 @@ impl Proof {
 
     /// Returns those that are not.
     pub fn others(&self) -> impl Iterator<Item = (&Environment, &Kept)> {
-        let all = self.0.iter().flat_map(|(environment, all)| all.iter().map(move |one| (environment, one)));
+        let all = self
+            .0
+            .iter()
+            .flat_map(|(environment, all)| all.iter().map(move |one| (environment, one)));
         all.filter(|(_, one)| !one.is_same())
     }
 }
 
 /// Looks up every resource that moved, and writes into the journals what it finds. That it cannot
 /// be looked up is a note: what was to be done is done.
-pub(super) async fn prove(
-    deployment: &Deployment,
-    carried: &[Carried],
-) -> (Proof, Vec<String>) {
+pub(super) async fn prove(deployment: &Deployment, carried: &[Carried]) -> (Proof, Vec<String>) {
     let (mut proof, mut notes) = (Proof::default(), Vec::new());
     for one in carried {
         let read = Box::pin(read(deployment, one)).await;
@@ -62,7 +62,8 @@ async fn read(deployment: &Deployment, carried: &Carried) -> Result<DeployedEnvi
         let environment = carried.environment.clone();
         return Ok(DeployedEnvironment { environment, stacks: Vec::new(), empty: Vec::new() });
     };
-    let roles = deployment.prepared.plans.iter().find(|one| one.plan.environment() == carried.environment);
+    let roles =
+        deployment.prepared.plans.iter().find(|one| one.plan.environment() == carried.environment);
     let roles = roles.map_or_else(Roles::default, |one| one.roles.clone());
     let names: BTreeSet<String> = carried
         .plan

@@ -32,7 +32,8 @@ pub(super) fn stages<'a>(deployment: &'a Deployment, outlook: &Outlook) -> Vec<S
         let first = stages.len();
         if let Some(holding) = holding {
             let names: Vec<&str> = holding.exports.iter().map(|one| &*one.name).collect();
-            let title = format!("keeps the exports {} for those that import them", names.join(", "));
+            let title =
+                format!("keeps the exports {} for those that import them", names.join(", "));
             let template = Some(holding.template.clone());
             stages.push(Stage { stack, template, after: Vec::new(), title: Some(title) });
         }
