@@ -188,9 +188,12 @@ fn redeploy(world: &World, stacks: &[Stack], last_first: bool) -> bool {
     let exists = |stack: &Stack| world.region().stack_exists(stack.name.as_str()).unwrap();
     while !open.is_empty() {
         let before = open.len();
-        open.retain(|stack| match exists(stack) {
-            true => !update_one(world, stack) && !update_one(world, &with_exports(world, stack)),
-            false => !deploy_one(world, stack),
+        open.retain(|stack| {
+            if exists(stack) {
+                !update_one(world, stack) && !update_one(world, &with_exports(world, stack))
+            } else {
+                !deploy_one(world, stack)
+            }
         });
         if open.len() == before {
             return false;

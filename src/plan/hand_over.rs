@@ -59,9 +59,8 @@ pub(super) fn decide(
             }
             (Clash::Excludes, Sameness::Same) => {
                 staying.hand_over = HandOver::Exclusive;
-                staying.consequence = "The deployment fails: a new one cannot be created while \
-                                       the old one exists."
-                    .to_owned();
+                "The deployment fails: a new one cannot be created while the old one exists."
+                    .clone_into(&mut staying.consequence);
                 findings.push(refusal(staying, &goal));
             }
             (Clash::Excludes, Sameness::Unknown) => findings.push(doubt(staying, &goal)),

@@ -86,8 +86,8 @@ pub enum Purpose {
     RemoveFiller,
     /// It has resources that the deployment makes anew elsewhere, where they are the same things:
     /// they get the `DeletionPolicy` `Retain`, so that this stack does not delete them afterwards.
-    /// CloudFormation does not take such a change alone ("You can't update the DeletionPolicy
-    /// attribute by itself"), so a filler comes or goes with it.
+    /// CloudFormation does not take such a change alone (template reference, "`DeletionPolicy`
+    /// attribute": not "by itself"), so a filler comes or goes with it.
     Retain,
     /// The resources that were retained get the `DeletionPolicy` again that they had.
     Release,

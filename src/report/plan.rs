@@ -195,3 +195,52 @@ pub fn carried_json(environment: &Environment, moves: usize, journal: Option<&Pa
     });
     super::json::escaped(&line.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{HandOver, Step};
+    use crate::report::{Style, json};
+
+    #[test]
+    fn what_is_retained_and_what_cannot_exist_twice_is_shown_in_every_form() {
+        let change = Change {
+            stack: "Old".to_owned(),
+            id: None,
+            purpose: Purpose::Retain,
+            before: None,
+            template: "{}".to_owned(),
+            parameters: Vec::new(),
+            capabilities: Vec::new(),
+            retained: vec!["Policy".to_owned()],
+        };
+        let staying = Staying {
+            resource_type: "AWS::Route53::RecordSet".to_owned(),
+            source: "Old.Record".to_owned(),
+            destination: "New.Record".to_owned(),
+            reason: "is on a list".to_owned(),
+            consequence: "The deployment fails.".to_owned(),
+            dangerous: false,
+            hand_over: HandOver::Exclusive,
+            physical_id: Some("a.example.com".to_owned()),
+            names: [("Name".to_owned(), "a.example.com".to_owned())].into(),
+        };
+        let plan = Plan {
+            account: "1".to_owned(),
+            region: "r".to_owned(),
+            steps: vec![Step { after: Vec::new(), action: Action::Change(change) }],
+            staying: vec![staying],
+            findings: Vec::new(),
+        };
+        let table = plans(std::slice::from_ref(&plan));
+        assert!(table.contains("1. let stack Old retain Policy, so that it does not delete"));
+        assert!(table.contains("The deployment fails."));
+        let text = json(&[], std::slice::from_ref(&plan), Style::default());
+        let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let plan_wire = &found["environments"][0]["plan"];
+        assert_eq!(plan_wire["steps"][0]["purpose"], "retain");
+        assert_eq!(plan_wire["steps"][0]["retained"][0], "Policy");
+        assert_eq!(plan_wire["staying"][0]["handOver"], "exclusive");
+        assert_eq!(plan_wire["staying"][0]["names"]["Name"], "a.example.com");
+    }
+}
