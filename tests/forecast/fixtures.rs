@@ -192,14 +192,26 @@ pub(crate) fn held_against(
         };
         let own: Vec<&Effect> =
             stack.effects.iter().filter(|effect| effect.stack == stack.name).collect();
+        let is_chained = own.iter().any(|effect| {
+            matches!(effect.kind, EffectKind::Replace { certain: false, cause: Some(_), .. })
+        });
         for effect in &own {
             *told.entry(foretold(effect).to_owned()).or_insert(0) += 1;
-            // A change set only follows what is certain; the second link of a chain is not.
+            // A change set only follows what is certain, not the second link of a chain.
             let id = &effect.logical_id;
-            if matches!(&effect.kind, EffectKind::Replace { certain: false, cause: Some(_), .. }) {
-                let link = said.get(id).copied();
-                assert!(matches!(link, None | Some("perhaps replace" | "update")), "{name}.{id}");
-                said.insert(id.clone(), "perhaps replace");
+            let link = said.get(id).copied();
+            match &effect.kind {
+                EffectKind::Replace { certain: false, cause: Some(_), .. } => {
+                    assert!(
+                        matches!(link, None | Some("perhaps replace" | "update")),
+                        "{name}.{id}"
+                    );
+                    said.insert(id.clone(), "perhaps replace");
+                }
+                EffectKind::Update { .. } if link.is_none() && is_chained => {
+                    said.insert(id.clone(), "update");
+                }
+                _ => {}
             }
         }
         let own: BTreeMap<String, &str> =
@@ -370,7 +382,13 @@ fn happened(
             }
             (Some(was), Some(is)) => {
                 let may_stay = match kind {
-                    Some(EffectKind::Update { .. }) => true,
+                    Some(EffectKind::Update { properties }) => {
+                        // Every new version of a function has the number 1 here.
+                        let counts =
+                            |p: &String| p.starts_with("Properties.") && !p.ends_with("Version");
+                        let is_touched = properties.iter().any(counts);
+                        was.1 != is.1 || !is_touched || is.1 == 0
+                    }
                     Some(EffectKind::Replace { certain, cause, .. }) => !certain && cause.is_none(),
                     // What is nested changes without a thing of its own.
                     _ => was.1 == is.1,
