@@ -8,6 +8,8 @@ mod deployment;
 #[path = "forecast/fixtures.rs"]
 mod fixtures;
 mod generate;
+#[path = "forecast/generated.rs"]
+mod generated;
 #[path = "forecast/holding.rs"]
 mod holding;
 #[path = "forecast/keeping.rs"]

@@ -29,7 +29,7 @@ pub fn replacement(resource_type: &str, path: &str) -> Replacement {
 }
 
 /// Whether CloudFormation takes a snapshot of what it deletes when the template says nothing
-/// (user guide, "DeletionPolicy attribute"): clusters of databases, and databases that belong to
+/// (user guide, "`DeletionPolicy` attribute"): clusters of databases, and databases that belong to
 /// none.
 pub fn snapshots_by_default(resource_type: &str, is_in_cluster: bool) -> bool {
     match resource_type {

@@ -53,8 +53,14 @@ pub fn deployed_from(region: &Region<'_>, environment: &Environment) -> Deployed
             let parent = info.parent_id.as_ref().map(|id| {
                 let resources = pages(|token| region.list_stack_resources(id, token).unwrap());
                 let own = resources.into_iter().find(|each| each.resource.physical_id == info.id);
-                Location::new(&names[id], &own.unwrap().resource.logical_id)
+                Some(Location::new(&names[id], &own?.resource.logical_id))
             });
+            // One that was retained when its resource left the parent belongs to nobody, too.
+            let parent = match parent {
+                None => None,
+                Some(None) => continue,
+                known => known.flatten(),
+            };
             let name = parent.as_ref().map_or_else(
                 || info.name.clone(),
                 |parent| format!("{}/{}", parent.stack, parent.logical_id),

@@ -256,3 +256,57 @@ fn the_rest_of_the_template_stays_as_the_app_has_it() {
         r#"{"Resources":{"Z":{"Type":"AWS::SNS::Topic"},"A":{"Type":"AWS::SQS::Queue","Properties":{"DelaySeconds":1.50}},"Q":{"Type":"AWS::SQS::Queue"}},"Rules":{"R":{}},"Outputs":{"O":{"Value":{"Ref":"Q"},"Export":{"Name":"P:Q"}}}}"#
     );
 }
+
+/// What is said of an app that cannot be deployed in one go.
+fn refused(world: &World, app: &App) -> String {
+    let forecast = app.forecast(&now(world, &app.environment));
+    assert!(forecast.stacks.iter().all(|stack| stack.holding.is_none()), "{forecast:#?}");
+    assert_eq!(forecast.findings.len(), 1, "{:#?}", forecast.findings);
+    assert_eq!(forecast.findings[0].severity, Severity::Error);
+    format!("{} {}", forecast.findings[0].message, forecast.findings[0].remedy)
+}
+
+#[test]
+fn what_cannot_be_held_is_said_with_a_remedy() {
+    let conditional = |condition: &str, resources: &str, outputs: &str| {
+        format!(
+            r#"{{"Conditions":{{"C":{{"Fn::Equals":[{condition}]}}}},"Resources":{{{resources}}},"Outputs":{{{outputs}}}}}"#
+        )
+    };
+    let held = r#""Q":{"Type":"AWS::SQS::Queue","Condition":"C"}"#;
+    let world = seeded(&[
+        ("P", conditional("1,1", &format!("{held},{TOPIC}"), &export("O", "Q", "P:Q"))),
+        pair()[1].clone(),
+    ]);
+    let app = App::new(&[("P", conditional("2,2", TOPIC, "")), ("C", stack(TOPIC, ""))], &["C<P"]);
+    let said = refused(&world, &app);
+    assert!(said.contains("the condition `C` is another one in the app"), "{said}");
+    assert!(said.contains("`exportValue`"), "{said}");
+}
+
+#[test]
+fn an_export_of_something_that_is_replaced_at_the_same_time_cannot_be_held() {
+    let queue = |name: &str| {
+        let rest = format!(r#""Properties":{{"QueueName":"{name}"}}"#);
+        format!(r#""Q":{{"Type":"AWS::SQS::Queue",{rest}}},{TOPIC}"#)
+    };
+    let world = seeded(&[("P", stack(&queue("a"), &export("O", "Q", "P:Q"))), pair()[1].clone()]);
+    let app = App::new(&[("P", stack(&queue("b"), "")), ("C", stack(TOPIC, ""))], &["C<P"]);
+    let said = refused(&world, &app);
+    assert!(said.contains("`P.Q` is replaced, which changes its value"), "{said}");
+}
+
+#[test]
+fn an_export_that_another_stack_takes_over_is_refused() {
+    let world = seeded(&pair());
+    let app = App::new(
+        &[
+            ("N", stack(QUEUE, &export("O", "Q", "P:Q"))),
+            ("P", stack(TOPIC, "")),
+            pair()[1].clone(),
+        ],
+        &["C<P", "C<N"],
+    );
+    let said = refused(&world, &app);
+    assert!(said.contains("goes from P to N while C still import it"), "{said}");
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cdkr::compare::{Decisions, compare};
-use cdkr::model::{DeployedEnvironment, Stack};
+use cdkr::model::Stack;
 use cdkr::plan::{
     Choices, EffectKind, Forecast, ForecastRequest, after, as_the_app_says, forecast, plan,
 };
@@ -11,6 +11,7 @@ use cdkr::template::json;
 
 use crate::carry::Runner;
 use crate::deployment::{App, deploy, now, send};
+use crate::fixtures::same_stacks;
 use crate::world::{World, world};
 
 /// A security group of a construct: its description repeats the construct's path.
@@ -54,24 +55,13 @@ fn moved(world: &World, app: &App, keep_names: bool) -> Forecast {
     let foretold = after(&deployed, &plan);
     Runner::new(&world.cloud, &world.clock, &app.environment).run(&plan);
     let now = now(world, &app.environment);
-    same(&foretold, &now);
+    same_stacks(&foretold, &now);
     let selected: BTreeSet<String> = app.roots();
     forecast(&ForecastRequest {
         comparison: Some(&comparison),
         keep_names,
         ..app.request(&now, &selected)
     })
-}
-
-/// What was foretold of the moves is what they have left.
-fn same(foretold: &DeployedEnvironment, now: &DeployedEnvironment) {
-    assert_eq!(foretold.stacks.len(), now.stacks.len());
-    for (foretold, now) in foretold.stacks.iter().zip(&now.stacks) {
-        assert_eq!(foretold.stack.template, now.stack.template);
-        assert_eq!(foretold.resources, now.resources);
-        assert_eq!(foretold.exports, now.exports);
-        assert_eq!(foretold.outputs, now.outputs);
-    }
 }
 
 fn kinds(forecast: &Forecast) -> Vec<(&str, &EffectKind)> {

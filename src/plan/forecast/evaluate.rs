@@ -241,7 +241,7 @@ impl<'u, 'a> Reader<'u, 'a> {
             },
             ("Fn::Sub", _) => Some(self.sub(site, argument)),
             ("Fn::Join", [separator, list]) => Some(self.join(site, argument, separator, list)),
-            ("Fn::Select", [index, list]) => self.select(site, argument, index, list),
+            ("Fn::Select", [index, list]) => Some(self.select(site, argument, index, list)),
             ("Fn::FindInMap", [map, rest @ ..]) => {
                 Some(self.find_in_map(site, map, rest, argument))
             }

@@ -63,14 +63,12 @@ impl Reader<'_, '_> {
         argument: &Value,
         index: &Value,
         list: &Value,
-    ) -> Option<Symbol> {
+    ) -> Symbol {
         let index = self.value(site, index);
         let at = index.as_ref().and_then(Symbol::known).and_then(|text| text.parse::<usize>().ok());
         match (at, self.value(site, list)) {
-            (Some(at), Some(Symbol::List(mut items))) if at < items.len() => {
-                Some(items.swap_remove(at))
-            }
-            _ => Some(self.unknown(site, "Fn::Select", argument)),
+            (Some(at), Some(Symbol::List(mut items))) if at < items.len() => items.swap_remove(at),
+            _ => self.unknown(site, "Fn::Select", argument),
         }
     }
 

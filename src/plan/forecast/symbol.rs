@@ -114,7 +114,9 @@ impl Symbol {
                         Piece::Literal(_) => {}
                         Piece::Of(thing, _) => tell(thing),
                         Piece::Call(_, arguments) => {
-                            arguments.iter().for_each(|argument| argument.things(tell));
+                            for argument in arguments {
+                                argument.things(tell);
+                            }
                         }
                     }
                 }
@@ -272,10 +274,14 @@ fn walk(path: &str, old: Option<&Symbol>, new: Option<&Symbol>, found: &mut Vec<
             }
         }
         (None, Some(Symbol::Map(new))) if !new.is_empty() => {
-            new.iter().for_each(|(key, value)| walk(&below(key), None, Some(value), found));
+            for (key, value) in new {
+                walk(&below(key), None, Some(value), found);
+            }
         }
         (Some(Symbol::Map(old)), None) if !old.is_empty() => {
-            old.iter().for_each(|(key, value)| walk(&below(key), Some(value), None, found));
+            for (key, value) in old {
+                walk(&below(key), Some(value), None, found);
+            }
         }
         // An object that is not there and one without members are the same at the top only.
         (None, Some(Symbol::Map(_))) | (Some(Symbol::Map(_)), None) if path.is_empty() => {}

@@ -54,7 +54,7 @@ impl Users {
         let mut published = Vec::new();
         for (at, site) in pair.old.sites.iter().enumerate() {
             let user = site.own_name().unwrap_or(site.name);
-            for output in uses(&pair.before(), at, &Value::Object(site.template.sections.clone())) {
+            for output in uses_of(&pair.before(), at) {
                 now.entry(output).or_default().insert(user.to_owned());
             }
             for export in site.now.into_iter().flat_map(|now| &now.exports) {
@@ -63,13 +63,8 @@ impl Users {
             }
             published.push(published_by(&pair.old, &pair.before(), at));
         }
-        let sites = pair.new.sites.iter().enumerate();
-        let new = sites
-            .map(|(at, site)| {
-                let value = Value::Object(site.template.sections.clone());
-                uses(&pair.after(), at, &value).into_iter().collect()
-            })
-            .collect();
+        let sites = 0..pair.new.sites.len();
+        let new = sites.map(|at| uses_of(&pair.after(), at).into_iter().collect()).collect();
         Self { now, published, new }
     }
 
@@ -105,6 +100,17 @@ impl Users {
     }
 }
 
+/// What a stack uses of others. What is not there for its condition uses nothing.
+fn uses_of(reader: &Reader<'_, '_>, at: usize) -> Vec<Output> {
+    let template = reader.universe.sites[at].template;
+    let sections = ["Resources", "Outputs"].into_iter().filter_map(|name| template.section(name));
+    let bodies = sections.flat_map(Object::iter).map(|(_, body)| body);
+    let is_there = |body: &&Value| {
+        body.as_object().is_none_or(|body| reader.is_active(at, body) != Some(false))
+    };
+    bodies.filter(is_there).flat_map(|body| uses(reader, at, body)).collect()
+}
+
 fn uses(reader: &Reader<'_, '_>, at: usize, value: &Value) -> Vec<Output> {
     let mut found = Vec::new();
     template::visit(value, &mut |reference| match reference {
@@ -127,8 +133,7 @@ fn uses(reader: &Reader<'_, '_>, at: usize, value: &Value) -> Vec<Output> {
 
 /// Returns the names that a stack imports.
 pub(super) fn imports_of(reader: &Reader<'_, '_>, at: usize) -> Vec<String> {
-    let sections = &reader.universe.sites[at].template.sections;
-    let all = uses(reader, at, &Value::Object(sections.clone()));
+    let all = uses_of(reader, at);
     let names = all.into_iter().filter_map(|output| match output {
         Output::Export(name) => Some(name),
         Output::Read { .. } => None,
