@@ -204,7 +204,7 @@ pub fn outlook_json(stacks: &[PlannedStack], dangers: &[Danger]) -> Json {
                 "reason": one.reason})
         })
         .collect();
-    json!({"event": "deploying", "version": 1, "stacks": stacks, "dangers": dangers})
+    json!({"event": "outlook", "version": 1, "stacks": stacks, "dangers": dangers})
 }
 
 /// Returns what was deployed as a JSON value.
@@ -228,5 +228,5 @@ pub fn deployed_json(stacks: &[DeployedStack], kept: &[(Environment, Vec<Kept>)]
             })
         })
         .collect();
-    json!({"event": "deployed", "version": 1, "stacks": stacks, "moved": kept})
+    json!({"event": "finished", "version": 1, "stacks": stacks, "moved": kept})
 }

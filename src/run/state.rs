@@ -91,6 +91,10 @@ impl State {
     /// # Errors
     /// When it does not fit what was there before.
     pub(super) fn apply(&mut self, record: &Record) -> Result<(), String> {
+        // A look at what became of the resources changes nothing.
+        if matches!(record, Record::Kept(_)) {
+            return Ok(());
+        }
         // A run that has ended can be taken up again, but not one that was undone.
         match (&self.end, record) {
             (Some(End { outcome: Outcome::Reversed, .. }), _) => {
