@@ -7,8 +7,8 @@ use tokio::sync::watch::Receiver;
 use super::error::StackError;
 use super::options::{Method, Wanted};
 use super::stack::{
-    CAPABILITIES, Footing, footing, inline, is_notified, is_unchanged, parameter_asset, parameters,
-    template,
+    CAPABILITIES, Footing, Parameters, footing, inline, is_notified, is_unchanged, parameter_asset,
+    parameters, template,
 };
 use super::staging::{Staging, is_long};
 use super::{DeployRequest, DeployedStack, Outcome, Stage};
@@ -98,24 +98,7 @@ impl<'a> Deployment<'a> {
                 return self.finish(current.clone(), Outcome::Unchanged).await;
             }
         }
-        let environment = self.session.environment();
-        let digits: String = now().chars().filter(char::is_ascii_digit).collect();
-        let token = format!("cdkr-deploy-{digits}");
-        let change = ChangeSetRequest {
-            name: options.change_set_name.clone().unwrap_or_else(|| token.clone()),
-            token,
-            stack: current.map_or_else(|| self.name.clone(), |state| state.id.clone()),
-            creates_stack: is_new,
-            template: self.template(body).await?,
-            parameters: parameters.given,
-            kept_parameters: parameters.kept,
-            capabilities: CAPABILITIES.map(str::to_owned).to_vec(),
-            tags: Some(self.wanted.tags.clone().into_iter().collect()),
-            notification_arns: self.wanted.notification_arns.clone(),
-            role_arn: self.wanted.role_arn.as_ref().map(|arn| fill_in(arn, environment)),
-            // What would happen in them is of interest only to somebody who decides.
-            with_nested: self.request.judge.is_some() && !self.stack.nested.is_empty(),
-        };
+        let change = self.request_for(current, parameters, body).await?;
         let shell = existing.as_ref().filter(|_| is_new);
         if options.method == Method::Direct {
             if shell.is_none() {
@@ -128,6 +111,36 @@ impl<'a> Deployment<'a> {
             self.host.tell(&Event::Note { text });
         }
         self.change_by_set(&change, shell.is_some()).await
+    }
+
+    /// What CloudFormation is asked for.
+    async fn request_for(
+        &self,
+        current: Option<&StackState>,
+        parameters: Parameters,
+        body: String,
+    ) -> Result<ChangeSetRequest, StackError> {
+        let environment = self.session.environment();
+        let digits: String = now().chars().filter(char::is_ascii_digit).collect();
+        // Stacks that begin in the same moment differ by their stages.
+        let token = format!("cdkr-deploy-{digits}-{}", self.at);
+        Ok(ChangeSetRequest {
+            name: self.request.options.change_set_name.clone().unwrap_or_else(|| token.clone()),
+            token,
+            stack: current.map_or_else(|| self.name.clone(), |state| state.id.clone()),
+            creates_stack: current.is_none(),
+            template: self.template(body).await?,
+            parameters: parameters.given,
+            kept_parameters: parameters.kept,
+            capabilities: CAPABILITIES.map(str::to_owned).to_vec(),
+            tags: Some(self.wanted.tags.clone().into_iter().collect()),
+            notification_arns: self.wanted.notification_arns.clone(),
+            role_arn: self.wanted.role_arn.as_ref().map(|arn| fill_in(arn, environment)),
+            // Of interest only to somebody who decides; nothing is lost by what is new.
+            with_nested: self.request.judge.is_some()
+                && !self.stack.nested.is_empty()
+                && current.is_some(),
+        })
     }
 
     /// The template that is sent, as text and read.

@@ -101,13 +101,16 @@ fn time(at: &str) -> &str {
     at.split_once('T').and_then(|(_, time)| time.get(..8)).unwrap_or(at)
 }
 
+/// The name of an event, where it happens, and what else is told of it.
+type Told<'a> = (&'static str, Option<&'a Environment>, Json);
+
 /// Renders an event as one line of JSON, without the line's end; nothing for what is of no use to
 /// a program.
 pub fn event_json(event: &Event) -> Option<String> {
     let place = |environment: &Environment| {
         (environment.account.as_str().to_owned(), environment.region.as_str().to_owned())
     };
-    let (name, environment, mut members): (&str, Option<&Environment>, Json) = match event {
+    let (name, environment, mut members): Told<'_> = match event {
         Event::Synthesizing { .. } | Event::Reading { .. } => return None,
         Event::Waiting { environment, stack, status } => (
             "waiting",
@@ -155,6 +158,25 @@ pub fn event_json(event: &Event) -> Option<String> {
                 "type": resource_type, "status": status, "reason": reason,
             }),
         ),
+        Event::Deploying { .. }
+        | Event::Deployed { .. }
+        | Event::Asset { .. }
+        | Event::Output { .. } => deployment_json(event)?,
+        Event::Note { text } => ("note", None, json!({"text": text})),
+        #[expect(unreachable_patterns, reason = "events may be added")]
+        _ => return None,
+    };
+    members["event"] = name.into();
+    if let Some((account, region)) = environment.map(place) {
+        members["account"] = account.into();
+        members["region"] = region.into();
+    }
+    Some(super::json::escaped(&members.to_string()))
+}
+
+/// What is told of assets and of stacks as a whole.
+fn deployment_json(event: &Event) -> Option<Told<'_>> {
+    Some(match event {
         Event::Deploying { environment, stack, title } => {
             ("deploying", Some(environment), json!({"stack": stack.as_str(), "title": title}))
         }
@@ -167,16 +189,8 @@ pub fn event_json(event: &Event) -> Option<String> {
             ("asset", Some(environment), asset(id, *kind, *status, (*done, *of)))
         }
         Event::Output { id, line } => ("output", None, json!({"asset": id, "line": line})),
-        Event::Note { text } => ("note", None, json!({"text": text})),
-        #[expect(unreachable_patterns, reason = "events may be added")]
         _ => return None,
-    };
-    members["event"] = name.into();
-    if let Some((account, region)) = environment.map(place) {
-        members["account"] = account.into();
-        members["region"] = region.into();
-    }
-    Some(super::json::escaped(&members.to_string()))
+    })
 }
 
 fn move_status(status: MoveStatus) -> &'static str {

@@ -48,6 +48,15 @@ fn a_bucket_that_refuses_is_an_error_that_says_to_bootstrap_and_no_stack_is_chan
     assert_eq!(world.count("CreateChangeSet"), 0);
 }
 
+#[test]
+fn a_request_to_stop_ends_the_publication_too() {
+    let world = world();
+    let error = world.publish_cancelled(&App::new().stack("Web", &template(1)).published("Web"));
+    let error = error.unwrap_err();
+    assert!(error.is_cancelled(), "{error}");
+    assert_eq!(world.count("PutObject"), 0);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_that_a_command_makes_is_uploaded() {

@@ -99,3 +99,24 @@ fn whoever_judges_sees_what_would_happen_in_a_nested_stack() {
         assert!(sets.iter().all(|set| set.execution_status == "EXECUTE_COMPLETE"), "{sets:?}");
     }
 }
+
+#[test]
+fn whoever_judges_is_told_if_nobody_can_look_into_a_nested_stack() {
+    let world = world();
+    outcomes(&world, &app(10));
+    let broken = json!({"Resources": {"Queue": queue(&json!({"DelaySeconds": {"Ref": "No"}}))}});
+    let broken = app(20).nested("Inner20", &broken);
+    let error = world.deploy_as(&broken, options(), |request| {
+        request.judge = Some(&|_, changes| {
+            let not_looked_into = changes.iter().filter(|it| it.change_set_id.is_none());
+            Err(not_looked_into.map(|change| change.logical_id.clone()).collect())
+        });
+    });
+    match failed(error.unwrap_err()) {
+        StackError::Stopped { reasons, .. } => assert_eq!(reasons, ["Inner"]),
+        other => panic!("{other}"),
+    }
+    let told = |event: &Event| matches!(event, Event::Note { text } if text.contains("beforehand"));
+    assert!(world.events().iter().any(told), "{:?}", world.events());
+    assert_eq!(world.count("ExecuteChangeSet"), 1);
+}

@@ -230,6 +230,15 @@ impl World {
         self.with(app, options(), |_| (), work)
     }
 
+    /// Publishes what an app needs with the wish to stop there from the beginning.
+    pub(crate) fn publish_cancelled(&self, app: &App) -> Result<(), DeployError> {
+        let (_sender, receiver) = watch::channel(true);
+        let work = async |aws: &Aws, request: &DeployRequest<'_>| {
+            publish_assets(aws, request, &self.listener, Some(&receiver)).await
+        };
+        self.with(app, options(), |_| (), work)
+    }
+
     /// Deploys an app and asks to stop as soon as something happens.
     pub(crate) fn deploy_until(
         &self,
