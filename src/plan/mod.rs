@@ -38,6 +38,8 @@ mod preflight;
 mod reverse;
 mod same;
 mod sections;
+mod seen;
+mod site;
 mod steps;
 mod wishes;
 mod world;

@@ -150,3 +150,41 @@ fn reaches(world: &World, from: At, to: At) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Environment, Stack};
+    use crate::template;
+
+    /// A stack that exports a name and imports another one.
+    fn stack(own: &str, imported: &str) -> Stack {
+        let text = format!(
+            r#"{{"Resources":{{"X":{{"Type":"T","Properties":{{"P":{{"Fn::ImportValue":"{imported}"}}}}}}}},
+            "Outputs":{{"O":{{"Value":{{"Ref":"X"}},"Export":{{"Name":"{own}"}}}}}}}}"#
+        );
+        Stack::new(own, template::parse(text.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn a_ring_of_imports_is_told_once_with_all_its_members() {
+        let mut world = World::new(&Environment::new("1", "r"), &[], Vec::new());
+        let mut involved = BTreeSet::new();
+        // D uses the ring, and is not part of it.
+        for (own, imported) in [("A", "B"), ("B", "C"), ("C", "A"), ("D", "A")] {
+            let stack = stack(own, imported);
+            let at = world.add_new(&stack);
+            world.set(at, stack.template);
+            involved.insert(at);
+        }
+        for at in involved.clone() {
+            let template = world.sites[at].template.clone();
+            world.set(at, template);
+        }
+        let found = circles(&world, &involved);
+        let [finding] = found.as_slice() else { panic!("{found:#?}") };
+        assert!(finding.message.ends_with("A, B and C import from each other."), "{finding:?}");
+        involved.pop_first();
+        assert_eq!(circles(&world, &involved).len(), 1, "A is not changed, but in the ring");
+    }
+}

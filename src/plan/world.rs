@@ -6,57 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::literal::Context;
+pub(super) use super::site::{At, FILLER, FILLER_TYPE, Site, Spot, write};
+use super::site::{Links, filler_in, has_macros, stack_name_of};
 use super::steps::body_digest;
 use crate::model::{
-    DeployedStack, Environment, Location, Object, Stack, StackName, StatusKind, Template, Text,
-    Value,
+    DeployedStack, Environment, Location, Object, Stack, StatusKind, Template, Text, Value,
 };
-use crate::template::{self, Intrinsic, Reference, as_reference, json};
-
-/// The logical ID of a resource that keeps a stack from being empty.
-pub(super) const FILLER: &str = "CdkrFiller";
-
-/// Its type: it does nothing and costs nothing.
-pub(super) const FILLER_TYPE: &str = "AWS::CloudFormation::WaitConditionHandle";
-
-/// The number of a stack.
-pub(super) type At = usize;
-
-/// A place: a stack and a logical ID in it.
-pub(super) type Spot = (At, Text);
-
-/// A stack as the steps so far leave it.
-pub(super) struct Site {
-    /// The name; for a nested stack `Parent/LogicalId` as it is deployed.
-    pub(super) name: StackName,
-    /// The name that `AWS::StackName` has.
-    pub(super) own_name: Text,
-    /// The ARN, if it exists before the plan.
-    pub(super) id: Option<Text>,
-    /// The text of its template; `None` if it does not exist yet.
-    pub(super) text: Option<Text>,
-    pub(super) template: Template,
-    pub(super) parameters: BTreeMap<Text, Text>,
-    /// Needs macros: its template cannot be sent in a refactor.
-    pub(super) has_macros: bool,
-    /// Whether a refactor may take it along although nothing moves from or to it: it is stable,
-    /// has no policy and needs no macros.
-    pub(super) can_follow: bool,
-    /// The filler that a step of this plan or of an earlier one put in.
-    pub(super) filler: Option<Text>,
-    links: Links,
-}
-
-/// What a template has to do with others.
-#[derive(Default)]
-struct Links {
-    /// Names of exports with the keys of their outputs.
-    exports: BTreeMap<String, Text>,
-    /// Names that it imports.
-    imports: BTreeSet<String>,
-    /// Outputs that it reads.
-    reads: BTreeSet<Spot>,
-}
+use crate::template::{self, Intrinsic, Reference, as_reference};
 
 /// A resource that a reference means, however it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,38 +93,48 @@ impl World {
         for site in sites {
             world.add(site);
         }
-        for stack in deployed.iter().filter(|stack| !stack.resources.is_empty()) {
-            let Some(at) = world.at(stack.stack.name.as_str()) else { continue };
-            let ids = stack.stack.template.resources().map(|(id, _)| id);
-            let missing = ids.filter(|id| !stack.resources.contains_key(*id));
-            world.absent.extend(missing.map(|id| (at, id.clone())));
-        }
-        for stack in deployed {
-            let maker = stack.stack.parent.as_ref().and_then(|parent| {
-                let at = world.at(parent.stack.as_str())?;
-                Some((at, Text::from(parent.logical_id.as_str())))
-            });
-            if let Some((maker, child)) = maker.zip(world.at(stack.stack.name.as_str())) {
-                world.children.insert(maker.clone(), child);
-                world.makers.insert(child, maker);
-            }
-        }
+        world.relate(deployed);
         for at in 0..world.sites.len() {
             world.link(at);
         }
+        world.find_foreign(deployed);
+        world
+    }
+
+    /// Finds what is not there although it is defined, and which stacks are nested.
+    fn relate(&mut self, deployed: &[DeployedStack]) {
+        for stack in deployed.iter().filter(|stack| !stack.resources.is_empty()) {
+            let Some(at) = self.at(stack.stack.name.as_str()) else { continue };
+            let ids = stack.stack.template.resources().map(|(id, _)| id);
+            let missing = ids.filter(|id| !stack.resources.contains_key(*id));
+            self.absent.extend(missing.map(|id| (at, id.clone())));
+        }
+        for stack in deployed {
+            let maker = stack.stack.parent.as_ref().and_then(|parent| {
+                let at = self.at(parent.stack.as_str())?;
+                Some((at, Text::from(parent.logical_id.as_str())))
+            });
+            if let Some((maker, child)) = maker.zip(self.at(stack.stack.name.as_str())) {
+                self.children.insert(maker.clone(), child);
+                self.makers.insert(child, maker);
+            }
+        }
+    }
+
+    /// Finds imports that are not seen in the templates.
+    fn find_foreign(&mut self, deployed: &[DeployedStack]) {
         for export in deployed.iter().flat_map(|stack| &stack.exports) {
-            let known = world.importers.get(export.name.as_str());
+            let known = self.importers.get(export.name.as_str());
             let seen = |name: &Text| {
-                let at = world.at(name).or_else(|| world.at_own_name(name));
+                let at = self.at(name).or_else(|| self.at_own_name(name));
                 known.zip(at).is_some_and(|(known, at)| known.contains(&at))
             };
             let foreign: BTreeSet<Text> =
                 export.importers.iter().filter(|name| !seen(name)).cloned().collect();
             if !foreign.is_empty() {
-                world.foreign.insert(export.name.to_string(), foreign);
+                self.foreign.insert(export.name.to_string(), foreign);
             }
         }
-        world
     }
 
     fn add(&mut self, site: Site) -> At {
@@ -480,41 +446,4 @@ fn evaluate(environment: &Environment, site: &Site, value: &Value) -> Option<Str
     };
     let context = Context { environment, stack_name: &site.own_name, parameter: &parameter };
     context.evaluate(value)
-}
-
-/// Finds the filler that an earlier plan put in.
-fn filler_in(template: &Template) -> Option<Text> {
-    let is_filler = |(id, body): &(&Text, &Object)| {
-        id.starts_with(FILLER) && body.get("Type").and_then(Value::as_str) == Some(FILLER_TYPE)
-    };
-    template.resources().find(is_filler).map(|(id, _)| id.clone())
-}
-
-/// The name in the ARN of a stack.
-pub(super) fn stack_name_of(id: &str) -> Option<&str> {
-    id.split('/').nth(1).filter(|_| id.starts_with("arn:"))
-}
-
-/// Writes a template as it is sent: as the CDK does, or on one line if only that fits.
-pub(super) fn write(template: &Template) -> String {
-    let value = Value::Object(template.sections.clone());
-    let text = json::to_template(&value);
-    if text.len() <= super::limits::MOST_BYTES { text } else { json::to_compact(&value) }
-}
-
-/// Whether CloudFormation has to expand a template: that needs a capability which a refactor
-/// cannot acknowledge.
-pub(super) fn has_macros(template: &Template) -> bool {
-    fn inside(value: &Value) -> bool {
-        match value {
-            Value::Array(items) => items.iter().any(inside),
-            Value::Object(object) => any(object),
-            _ => false,
-        }
-    }
-    fn any(object: &Object) -> bool {
-        let is_macro = |key: &str| key == "Fn::Transform" || key.starts_with("Fn::ForEach::");
-        object.iter().any(|(key, value)| is_macro(key) || inside(value))
-    }
-    template.sections.contains_key("Transform") || any(&template.sections)
 }

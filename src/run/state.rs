@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::journal::{Before, Begin, Call, End, Line, Outcome, Record, Task};
+use super::journal::{Before, Begin, Call, End, Line, Outcome, Record, StepStarted, Task};
 
 /// Where a run stands.
 #[derive(Clone, Debug)]
@@ -105,26 +105,7 @@ impl State {
         }
         match record {
             Record::Begin(_) => return Err("the run begins twice".to_owned()),
-            Record::StepStarted(started) => {
-                let step = self.step(started.step)?;
-                if step.done.is_some() || step.open.is_some() {
-                    return Err(format!("step {} begins twice", started.step));
-                }
-                step.attempts = started.attempt;
-                step.open = Some(Open {
-                    attempt: started.attempt,
-                    stacks: started.stacks.clone(),
-                    create: Sending::Not,
-                    id: None,
-                    execute: Sending::Not,
-                    events: BTreeMap::new(),
-                });
-                for stack in &started.stacks {
-                    if let Some(id) = &stack.id {
-                        self.ids.insert(stack.name.clone(), id.clone());
-                    }
-                }
-            }
+            Record::StepStarted(started) => self.start(started)?,
             Record::Sending(sending) => {
                 let open = self.attempt(sending.step, sending.attempt)?;
                 match sending.call {
@@ -160,6 +141,28 @@ impl State {
             }
             Record::End(end) => self.end = Some(end.clone()),
             Record::Kept(_) => {}
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, started: &StepStarted) -> Result<(), String> {
+        let step = self.step(started.step)?;
+        if step.done.is_some() || step.open.is_some() {
+            return Err(format!("step {} begins twice", started.step));
+        }
+        step.attempts = started.attempt;
+        step.open = Some(Open {
+            attempt: started.attempt,
+            stacks: started.stacks.clone(),
+            create: Sending::Not,
+            id: None,
+            execute: Sending::Not,
+            events: BTreeMap::new(),
+        });
+        for stack in &started.stacks {
+            if let Some(id) = &stack.id {
+                self.ids.insert(stack.name.clone(), id.clone());
+            }
         }
         Ok(())
     }

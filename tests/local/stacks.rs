@@ -437,6 +437,32 @@ fn an_inline_policy_is_shared_by_all_stacks_that_write_it() {
 }
 
 #[test]
+fn a_deletion_policy_changes_only_along_with_something_else() {
+    let world = world();
+    let kept = QUEUE.replacen("\"Type\"", "\"DeletionPolicy\":\"Retain\",\"Type\"", 1);
+    world.deploy("A", &template(QUEUE));
+    let alone = world.update("A", &template(&kept));
+    assert_eq!(message(alone), "No updates are to be performed.");
+    world.deploy("A", &template(&format!("{kept},{TOPIC}")));
+    world.deploy("A", &template(TOPIC));
+    assert_eq!(world.region().physical_resources("AWS::SQS::Queue").unwrap().len(), 1);
+}
+
+#[test]
+fn queues_and_topics_have_one_policy_each() {
+    let world = world();
+    let policy = |id: &str| {
+        format!(
+            r#""{id}":{{"Type":"AWS::SQS::QueuePolicy","Properties":{{"Queues":["q"],"PolicyDocument":{{}}}}}}"#
+        )
+    };
+    world.deploy("A", &template(&format!("{QUEUE},{}", policy("One"))));
+    world.deploy("B", &template(&policy("Two")));
+    world.deploy("A", &template(QUEUE));
+    assert!(world.region().physical_resources("AWS::SQS::QueuePolicy").unwrap().is_empty());
+}
+
+#[test]
 fn templates_types_and_parameters_are_described() {
     let world = world();
     let text = r#"{"Description":"d","Parameters":{"P":{"Type":"Number","Default":3}},
