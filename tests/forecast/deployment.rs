@@ -139,7 +139,7 @@ pub(crate) fn previous(
 ) -> Vec<cdkr::local::ParameterInput> {
     let template = template::parse(text.as_bytes()).unwrap();
     let there = region.describe_stacks(Some(name), None).unwrap().items.remove(0).parameters;
-    let there: BTreeSet<String> = there.into_iter().map(|(key, _)| key).collect();
+    let there: BTreeSet<String> = there.into_keys().collect();
     let declared = template.section("Parameters").into_iter().flat_map(Object::iter);
     declared
         .filter(|(key, _)| there.contains(key.as_str()))

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use cdkr::compare::{Decisions, compare};
-use cdkr::model::Stack;
+use cdkr::model::{DeployedResource, Location, Object, Stack, Text, Value};
 use cdkr::plan::{
     Choices, EffectKind, Forecast, ForecastRequest, after, as_the_app_says, forecast, plan,
 };
-use cdkr::template::json;
+use cdkr::template::{self, json};
 
 use crate::carry::Runner;
-use crate::deployment::{App, deploy, now, send};
+use crate::deployment::{App, as_deployed, deploy, now, send};
 use crate::fixtures::same_stacks;
 use crate::world::{World, world};
 
@@ -90,6 +90,7 @@ fn a_moved_resource_keeps_the_name_that_would_replace_it() {
             }
         )]
     );
+    assert!(forecast.findings[0].remedy.contains("--keep-names"), "{forecast:#?}");
     let world = seeded();
     let group = world.id("Shop", "OldGroup");
     let kept = moved(&world, &shop("New"), true);
@@ -182,4 +183,45 @@ fn a_resource_that_is_replaced_for_another_reason_gets_its_new_name() {
         .collect();
     assert_eq!(replaced, ["NewGroup", "Vpc"], "{forecast:#?}");
     assert!(forecast.stacks[0].template.is_none());
+}
+
+/// A shop whose group is in a nested stack.
+fn nested(construct: &str) -> Vec<Stack> {
+    let parent = r#"{"Resources":{"N":{"Type":"AWS::CloudFormation::Stack","Properties":{"TemplateURL":"u"},
+        "Metadata":{"aws:cdk:path":"Mall/N/Resource"}}}}"#;
+    let mut inner = shop(construct).stacks.remove(0);
+    inner.name = "Mall/N".into();
+    inner.parent = Some(Location::new("Mall", "N"));
+    vec![Stack::new("Mall", template::parse(parent.as_bytes()).unwrap()), inner]
+}
+
+#[test]
+fn in_a_nested_stack_no_name_can_be_kept_and_that_is_said() {
+    let app = App { stacks: nested("New"), ..App::new(&[], &[]) };
+    let old = nested("Old");
+    let mut deployed = as_deployed(&old);
+    for stack in &mut deployed.stacks {
+        let resource = |(id, body): (&Text, &Object)| {
+            let resource = DeployedResource {
+                resource_type: body.get("Type").and_then(Value::as_str).unwrap().into(),
+                physical_id: Some(format!("physical-{id}").into()),
+                status: "CREATE_COMPLETE".into(),
+            };
+            (id.clone(), resource)
+        };
+        stack.resources = stack.stack.template.resources().map(resource).collect();
+    }
+    let comparison = compare(&app.environment, &old, &app.stacks, &Decisions::default()).unwrap();
+    let plan = plan(&deployed, &app.stacks, &comparison, &Choices::default());
+    let (now, selected) = (after(&deployed, &plan), app.roots());
+    let found = forecast(&ForecastRequest {
+        comparison: Some(&comparison),
+        keep_names: true,
+        ..app.request(&now, &selected)
+    });
+    assert!(
+        matches!(kinds(&found)[..], [("NewGroup", EffectKind::Replace { certain: true, .. })]),
+        "{found:#?} {plan:#?}"
+    );
+    assert!(found.findings[0].message.contains("it is in a nested stack"), "{found:#?}");
 }

@@ -75,7 +75,7 @@ fn keep_one(
     let Resource { old: (old, was), new: (at, body), id } = *resource;
     let (record, now) = (was.get("Metadata").and_then(|data| data.get(KEPT_NAMES)), record_of(was));
     let site = &pair.new.sites[at];
-    if (!request.keep_names && record.is_none()) || !pair.exists(at, id) {
+    if (request.comparison.is_none() && record.is_none()) || !pair.exists(at, id) {
         return;
     }
     let kind = body.get("Type").and_then(Value::as_str).unwrap_or_default();
@@ -91,10 +91,8 @@ fn keep_one(
         let app = body.get("Properties").and_then(|all| pair.after().value(at, all.get(name)?));
         before.zip(app).is_some_and(|(before, app)| difference(&before, &app).is_none())
     };
-    let follows = |name: &str| {
-        request.keep_names
-            && request.comparison.is_some_and(|all| is_by_names(all, site.name, id, name))
-    };
+    let follows =
+        |name: &str| request.comparison.is_some_and(|all| is_by_names(all, site.name, id, name));
     let (names, others): (Vec<&str>, Vec<&str>) =
         properties.into_iter().partition(|name| is_recorded(name) || follows(name));
     // What is replaced for another reason gets the names that the app has.
@@ -106,6 +104,10 @@ fn keep_one(
         })
     });
     if names.is_empty() || is_replaced {
+        return;
+    }
+    if !request.keep_names && !names.iter().all(|name| is_recorded(name)) {
+        kept.findings.push(could_be_kept((site.name, id), &names));
         return;
     }
     if site.parent.is_some() {
@@ -218,6 +220,21 @@ fn is_usable(pair: &Pair<'_>, old: (usize, &Value), new: usize) -> bool {
     }
     let (was, is) = (pair.before().value(old.0, old.1), pair.after().value(new, old.1));
     was.zip(is).is_some_and(|(was, is)| difference(&was, &is).is_none())
+}
+
+fn could_be_kept((stack, id): (&str, &str), names: &[&str]) -> Finding {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    Finding {
+        severity: Severity::Note,
+        stack: stack.to_owned(),
+        resource: Some(id.to_owned()),
+        message: format!(
+            "Nothing replaces `{stack}.{id}` but new names of constructs in {}.",
+            names.join(", ")
+        ),
+        remedy: "Deploy with --keep-names to keep the resource, and the names that it has."
+            .to_owned(),
+    }
 }
 
 fn not_kept((stack, id): (&str, &str), why: &str) -> Finding {
