@@ -89,6 +89,7 @@ const TARGETS: &[(&str, &str)] = &[
     ("AWS::SQS::QueueInlinePolicy", "Queue"),
     ("AWS::SQS::QueuePolicy", "Queues"),
     ("AWS::SecretsManager::ResourcePolicy", "SecretId"),
+    ("Custom::CloudwatchLogResourcePolicy", ""),
 ];
 
 /// Properties that name the principals to whom a policy belongs.

@@ -280,7 +280,7 @@ fn conditions(value: &Value) -> Conditions {
         // Condition keys are the same in upper and lower case.
         let mut place = (operator.to_owned(), key.to_ascii_lowercase());
         if found.contains_key(&place) {
-            place.1 = key.to_owned();
+            key.clone_into(&mut place.1);
         }
         found.insert(place, Values { key: key.to_owned(), values });
     };
