@@ -34,6 +34,7 @@ pub use comparison::{
 };
 pub use decisions::{DecidedPair, Decisions, Reference, SkipEntry};
 pub(crate) use names::unique_id;
+// What names stand for: `analyze` reads templates by the same rules.
 pub(crate) use scope::{Meaning, NodeId, Scope};
 pub use skeleton::KEPT_NAMES;
 

@@ -89,6 +89,7 @@ const TARGETS: &[(&str, &str)] = &[
     ("AWS::SQS::QueueInlinePolicy", "Queue"),
     ("AWS::SQS::QueuePolicy", "Queues"),
     ("AWS::SecretsManager::ResourcePolicy", "SecretId"),
+    ("Custom::CloudwatchLogResourcePolicy", ""),
 ];
 
 /// Properties that name the principals to whom a policy belongs.
@@ -115,6 +116,7 @@ pub(super) fn collect(scope: &Scope<'_>, state: &'static str, folds: bool) -> St
     for at in 0..scope.stacks.len() {
         let stack = scope.stacks[at].stack;
         let conditions = inherited(scope, stack, &mut resolver);
+        found.grants.extend(loops(stack, &mut resolver, at));
         for (logical_id, body) in stack.template.resources() {
             let kind = body.get("Type").and_then(Value::as_str).unwrap_or_default();
             let Some(properties) = interesting(kind, body) else { continue };
@@ -136,6 +138,32 @@ pub(super) fn collect(scope: &Scope<'_>, state: &'static str, folds: bool) -> St
     // What is found of equal grants in several places must not depend on the order of texts.
     found.grants.sort_by(|left, right| left.place.cmp(&right.place));
     found
+}
+
+/// Loops over resources that may grant something. What they grant is not read, so that every
+/// change of one counts as broader.
+fn loops(stack: &Stack, resolver: &mut Resolver<'_, '_>, at: usize) -> Vec<Grant> {
+    const SUSPECT: [&str; 6] =
+        ["AWS::IAM::", "Permission", "Policy", "Public", "SecurityGroup", "Statement"];
+    let entries = stack.template.section("Resources").into_iter().flat_map(Object::iter);
+    let loops = entries.filter(|(key, _)| key.starts_with("Fn::")).filter_map(|(key, value)| {
+        let value = resolver.resolve(at, value);
+        let written = text(&value);
+        let place = Place {
+            stack: stack.name.to_string(),
+            logical_id: key.to_string(),
+            resource_type: String::new(),
+        };
+        SUSPECT.iter().any(|word| written.contains(word)).then(|| Grant {
+            place,
+            holder: stack.name.to_string(),
+            scope: "loop".to_owned(),
+            when: BTreeSet::new(),
+            fact: Fact::Statement(Statement::unknown(&value)),
+            implied: false,
+        })
+    });
+    loops.collect()
 }
 
 /// The properties of a resource that can grant something; `None` if there are none.

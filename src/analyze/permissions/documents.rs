@@ -49,10 +49,8 @@ pub(super) fn documents(properties: &Object) -> Vec<(String, Vec<Statement>)> {
 fn find(value: &Value, path: &str, depth: usize, found: &mut Vec<(String, Vec<Statement>)>) {
     let name = path.rsplit('.').next().unwrap_or_default();
     match value {
-        Value::Object(object) if is_function(object) => {
-            if may_hold_document(name, value) {
-                found.push((path.to_owned(), vec![Statement::unknown(value)]));
-            }
+        Value::Object(object) if is_function(object) && may_hold_document(name, value) => {
+            found.push((path.to_owned(), vec![Statement::unknown(value)]));
         }
         Value::Object(object) if is_document(name, object) => {
             let statements = match object.get("Statement") {

@@ -18,6 +18,7 @@ mod statement;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -227,7 +228,8 @@ impl Grant {
         if let Some(last) = text.last_mut() {
             for condition in &self.when {
                 let line = if last.is_empty() { "" } else { "\n" };
-                last.push_str(&format!("{line}(if {condition})"));
+                // Writing to a string cannot fail.
+                let _ = write!(last, "{line}(if {condition})");
             }
         }
         PermissionChange { broadens, ..self.place.change(kind, added, text) }

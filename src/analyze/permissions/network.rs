@@ -1,6 +1,7 @@
 //! Rules of security groups, and which of two lets more through.
 
-use std::net::IpAddr;
+// Addresses are values: `core::net` has no sockets.
+use core::net::IpAddr;
 
 use super::resolve::text;
 use crate::model::{Object, Value};

@@ -29,15 +29,25 @@ pub(super) struct Items {
     items: BTreeMap<String, String>,
 }
 
+/// Values by operator and key; keys in lower case, as they are compared.
+type Conditions = BTreeMap<(String, String), Values>;
+
+/// The values of a condition.
+#[derive(Clone, Debug)]
+struct Values {
+    /// The key as it is written.
+    key: String,
+    values: BTreeSet<String>,
+}
+
 /// A statement of a policy. `Sid` means nothing and is left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Statement {
     pub(super) effect: Effect,
     pub(super) actions: Option<Items>,
     pub(super) resources: Option<Items>,
     pub(super) principals: Option<Items>,
-    /// Values by operator and key.
-    conditions: BTreeMap<(String, String), BTreeSet<String>>,
+    conditions: Conditions,
     /// Whatever else is said in the statement, or all of one that is not known.
     rest: String,
 }
@@ -105,6 +115,7 @@ impl Statement {
         let items = |items: &Option<Items>| {
             items.as_ref().map(|items| (items.not, items.items.keys().cloned().collect::<Vec<_>>()))
         };
+        let conditions = self.conditions.iter().map(|(place, values)| (place, &values.values));
         // Texts are quoted, so that no two statements run into the same text.
         format!(
             "{:?}",
@@ -113,7 +124,7 @@ impl Statement {
                 items(&self.actions),
                 items(&self.resources),
                 items(&self.principals),
-                &self.conditions,
+                conditions.collect::<Vec<_>>(),
                 &self.rest
             )
         )
@@ -122,7 +133,7 @@ impl Statement {
     /// Returns effect, actions, resources, principals and conditions, for a table.
     pub(super) fn cells(&self) -> Vec<String> {
         let items = |items: &Option<Items>| items.as_ref().map(Items::shown).unwrap_or_default();
-        let conditions = self.conditions.iter().map(|((operator, key), values)| {
+        let conditions = self.conditions.iter().map(|((operator, _), Values { key, values })| {
             let values: Vec<&str> = values.iter().map(String::as_str).collect();
             format!("{operator} {key} = {}", values.join(", ")).trim_start().to_owned()
         });
@@ -185,7 +196,7 @@ impl Statement {
             && covers(self.principals.as_ref(), other.principals.as_ref(), includes)
             && self.conditions.iter().all(|(place, values)| {
                 let theirs = other.conditions.get(place);
-                theirs.is_some_and(|theirs| holds_too(&place.0, values, theirs))
+                theirs.is_some_and(|theirs| holds_too(&place.0, &values.values, &theirs.values))
             })
     }
 }
@@ -263,24 +274,28 @@ fn principals(object: &Object) -> Option<Items> {
     Some(Items { not, items })
 }
 
-fn conditions(value: &Value) -> BTreeMap<(String, String), BTreeSet<String>> {
+fn conditions(value: &Value) -> Conditions {
     let mut found = BTreeMap::new();
-    let computed = |value: &Value| [text(value)].into();
+    let mut add = |operator: &str, key: &str, values: BTreeSet<String>| {
+        // Condition keys are the same in upper and lower case.
+        let mut place = (operator.to_owned(), key.to_ascii_lowercase());
+        if found.contains_key(&place) {
+            key.clone_into(&mut place.1);
+        }
+        found.insert(place, Values { key: key.to_owned(), values });
+    };
     let Some(operators) = value.as_object() else {
-        found.insert((String::new(), String::new()), computed(value));
+        add("", "", [text(value)].into());
         return found;
     };
     for (operator, keys) in operators.iter() {
         let Some(keys) = keys.as_object().filter(|_| !operator.starts_with("Fn::")) else {
-            found.insert((operator.to_string(), String::new()), computed(keys));
+            add(operator, "", [text(keys)].into());
             continue;
         };
         for (key, values) in keys.iter() {
             let one = std::slice::from_ref(values);
-            let values = values.as_array().unwrap_or(one).iter().map(text).collect();
-            // Condition keys are the same in upper and lower case.
-            let place = (operator.to_string(), key.as_str().to_ascii_lowercase());
-            found.insert(place, values);
+            add(operator, key, values.as_array().unwrap_or(one).iter().map(text).collect());
         }
     }
     found

@@ -242,9 +242,9 @@ fn a_managed_policy_of_the_app_that_is_made_again_for_the_same_role_does_not_bro
         stack("A", &text)
     };
     let (old, new) = (managed("Old", r#""a:b""#), managed("New", r#""a:b""#));
-    assert!(permissions(&[old.clone()], &[new]).iter().all(|change| !change.broadens));
+    assert!(found(std::slice::from_ref(&old), &[new]).iter().all(|(_, broadens)| !broadens));
     let wider = managed("New", r#""a:*""#);
-    assert!(permissions(&[old], &[wider]).iter().any(|change| change.broadens));
+    assert!(found(&[old], &[wider]).iter().any(|(_, broadens)| *broadens));
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn the_permission_of_a_function_is_a_statement_about_it() {
             "lambda:InvokeFunction",
             "${A.Function.Arn}",
             "Service:events.amazonaws.com",
-            "ArnLike aws:sourcearn = arn:x"
+            "ArnLike aws:SourceArn = arn:x"
         ]
     );
     assert_eq!(one(open, stack("A", "")), [REMOVED]);
@@ -418,6 +418,23 @@ fn known_values_of_parameters_count_and_hidden_ones_are_not_shown() {
     assert_eq!(one(with("x", ""), with("x", r#", "Default": "z""#)), []);
     let hidden = permissions(&[], &[with("secret", r#", "NoEcho": true"#)]);
     assert_eq!(hidden[0].text[2], "${A.P}");
+}
+
+#[test]
+fn a_loop_that_may_make_permissions_is_not_overlooked() {
+    let with = |action: &str| {
+        stack(
+            "A",
+            &format!(
+                r#""Fn::ForEach::Roles": ["N", ["a", "b"], {{"R${{N}}": {{
+                    "Type": "AWS::IAM::ManagedPolicy", "Properties": {{
+                    "PolicyDocument": {{"Statement": [{}]}}}}}}}}]"#,
+                allow(action)
+            ),
+        )
+    };
+    assert_eq!(one(with(r#""a:b""#), with(r#""a:b""#)), []);
+    assert_eq!(one(with(r#""a:b""#), with(r#""a:c""#)), [REMOVED_BROADER, ADDED_BROADER]);
 }
 
 #[test]
