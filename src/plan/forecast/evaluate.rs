@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::symbol::{Fate, Piece, Symbol, Thing};
 use crate::model::{DeployedStack, Environment, Object, Stack, Template, Text, Value};
-use crate::plan::world::stack_name_of;
+use crate::plan::site::stack_name_of;
 use crate::registry;
 
 pub(super) const NESTED: &str = "AWS::CloudFormation::Stack";
