@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cdkr::model::{Environment, Stack, Value};
-use cdkr::plan::{ForecastRequest, Severity, after};
+use cdkr::plan::{ForecastRequest, Severity, after, body_digest};
 use cdkr::template::{self, json};
 use proptest::prop_oneof;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
@@ -51,6 +51,25 @@ fn deployable(mut stacks: Vec<Stack>) -> Vec<Stack> {
                     declaration.insert("Default".into(), Value::String(value.clone()));
                 }
             }
+        }
+    }
+    let mut nested: Vec<usize> =
+        (0..stacks.len()).filter(|at| stacks[*at].parent.is_some()).collect();
+    nested.sort_by_key(|at| std::cmp::Reverse(stacks[*at].name.as_str().matches('/').count()));
+    for at in nested {
+        // As in real apps another template has another address.
+        let digest = body_digest(&text(&stacks[at]));
+        let parent = stacks[at].parent.clone().unwrap();
+        let maker = stacks.iter_mut().find(|other| other.name == parent.stack).unwrap();
+        let Some(Value::Object(resources)) = maker.template.sections.get_mut("Resources") else {
+            continue;
+        };
+        if let Some(Value::Object(body)) = resources.get_mut(parent.logical_id.as_str())
+            && let Some(Value::Object(properties)) = body.get_mut("Properties")
+        {
+            let url = properties.get("TemplateURL").and_then(Value::as_str).unwrap();
+            let url = format!("{url}-{}", &digest[..12]);
+            properties.insert("TemplateURL".into(), Value::from(url.as_str()));
         }
     }
     stacks

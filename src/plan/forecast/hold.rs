@@ -97,7 +97,9 @@ impl Decision<'_, '_> {
         let site = &self.pair.new.sites[self.at];
         let root = root_name(site.name);
         let by = self.users.of(output);
-        let others: Vec<&String> = by.iter().filter(|user| self.root_of(user) != root).collect();
+        let (own, others): (Vec<&String>, Vec<&String>) =
+            by.iter().partition(|user| self.root_of(user) == root);
+        holds.findings.extend(self.within(output, &own));
         let mut held = Held {
             output: output.clone(),
             importers: others.iter().map(|user| (*user).clone()).collect(),
@@ -145,6 +147,30 @@ impl Decision<'_, '_> {
             return None;
         }
         Some(held)
+    }
+
+    /// Tells of an export of a nested stack that goes away while a stack around it imports it: the
+    /// nested stack is updated first, and neither of the two can be held by itself.
+    fn within(&self, output: &Output, own: &[&String]) -> Option<Finding> {
+        let site = &self.pair.new.sites[self.at];
+        let Output::Export(name) = output else { return None };
+        let is_there = self.pair.new.exporters(name).iter().any(|(other, _)| *other == self.at);
+        let old_name = self.pair.old.sites[self.old].own_name();
+        let users: Vec<&&String> =
+            own.iter().filter(|user| old_name != Some(user.as_str())).collect();
+        if site.parent.is_none() || is_there || users.is_empty() {
+            return None;
+        }
+        let users = listed(&users);
+        Some(self.finding(
+            Severity::Warning,
+            format!(
+                "The export `{name}` of the nested stack {} goes away in the same update in which \
+                 {users} stops importing it: CloudFormation may refuse that.",
+                site.name
+            ),
+            format!("Keep it in the app (`exportValue`) until {users} is deployed without it."),
+        ))
     }
 
     /// The root of a user, who goes by the name that CloudFormation has for it.
