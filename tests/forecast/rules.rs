@@ -81,6 +81,9 @@ fn a_resource_that_could_not_move_begins_empty_elsewhere() {
         reason: String::new(),
         consequence: String::new(),
         dangerous: true,
+        hand_over: cdkr::plan::HandOver::None,
+        physical_id: None,
+        names: std::collections::BTreeMap::new(),
     };
     let before = resource("B", "AWS::S3::Bucket", r#","DeletionPolicy":"Retain""#);
     let (found, _) = effects_of(&before, KEEP, &[staying]);

@@ -58,13 +58,16 @@ pub(crate) struct Engine<'t, 'a> {
     /// What was replaced or removed, in the order in which it is to go away.
     pub(crate) leaving: Vec<Leaving>,
     index: Index,
+    /// In a preview: outputs that nested stacks will have, by the ID of the stack.
+    outputs_to_be: BTreeMap<String, Vec<Output>>,
 }
 
 impl<'t, 'a> Engine<'t, 'a> {
     pub(crate) fn new(tx: &'t mut Tx<'a>, preview: bool) -> Result<Self, ServiceError> {
         let index = Index::load(tx)?;
         let (events, changes, leaving) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { tx, preview, events, changes, leaving, index })
+        let outputs_to_be = BTreeMap::new();
+        Ok(Self { tx, preview, events, changes, leaving, index, outputs_to_be })
     }
 
     /// Brings the resources, outputs and imports of `stack` to what `target` says. On failure
@@ -103,12 +106,11 @@ impl<'t, 'a> Engine<'t, 'a> {
         id: &str,
         imports: &RefCell<BTreeSet<String>>,
     ) -> Result<Resource, Stop> {
-        let nothing = BTreeMap::new();
         let world = Surroundings {
             tx: self.tx,
             resources: &stack.resources,
             index: &self.index,
-            outputs: &nothing,
+            outputs: &self.outputs_to_be,
             imports,
         };
         Ok(evaluate(template, scope, &world, id)?)
@@ -121,12 +123,11 @@ impl<'t, 'a> Engine<'t, 'a> {
         scope: &Scope<'_>,
         imports: &RefCell<BTreeSet<String>>,
     ) -> Result<Vec<Output>, Stop> {
-        let nothing = BTreeMap::new();
         let world = Surroundings {
             tx: self.tx,
             resources: &stack.resources,
             index: &self.index,
-            outputs: &nothing,
+            outputs: &self.outputs_to_be,
             imports,
         };
         Ok(outputs(template, scope, &world)?)
@@ -184,6 +185,10 @@ impl<'t, 'a> Engine<'t, 'a> {
         if self.preview {
             if replaced {
                 UNKNOWN.clone_into(&mut wanted.physical_id);
+            } else if wanted.resource_type == NESTED {
+                let outputs = nested::outputs_to_be(self.tx, target, &wanted)?;
+                let id = &wanted.physical_id;
+                self.outputs_to_be.extend(outputs.map(|outputs| (id.clone(), outputs)));
             }
             stack.resources.insert(wanted.logical_id.clone(), wanted);
             return Ok(());

@@ -7,9 +7,11 @@ use super::engine::{Broken, Engine, Failure, Stop};
 use super::{check_capabilities, find, new_id, resolve_parameters, save, teardown};
 use crate::local::error::{Answer, ServiceError};
 use crate::local::evaluate::parameters::of_nested;
-use crate::local::record::{Input, Json, Leaving, Parameter, Resource, Stack, StackInfo};
+use crate::local::record::{Input, Json, Leaving, Output, Parameter, Resource, Stack, StackInfo};
+use crate::local::resources::UNKNOWN;
 use crate::local::state::Tx;
 use crate::local::{events, templates};
+use crate::model::Object;
 
 /// What the properties of the resource say of the stack.
 fn input(
@@ -131,6 +133,32 @@ pub(crate) struct Preview {
     pub(crate) input: Input,
     /// What would change, or why that cannot be told.
     pub(crate) changes: Result<Vec<ResourceChange>, String>,
+}
+
+/// Returns the outputs that the stack of a resource will have, as far as they are known before it
+/// is updated: those that it has, and new ones with values that are not known yet.
+pub(super) fn outputs_to_be(
+    tx: &Tx<'_>,
+    target: &Input,
+    wanted: &Resource,
+) -> Answer<Option<Vec<Output>>> {
+    let Some(child) = find(tx, &wanted.physical_id)? else { return Ok(None) };
+    let input = match input(tx, target, &wanted.properties, &child.input.parameters) {
+        Ok(input) => input,
+        Err(error) if error.http_status >= 500 => return Err(error),
+        // Told when the stack is updated.
+        Err(_) => return Ok(None),
+    };
+    let template = templates::parse(&input.template)?;
+    let mut outputs = child.info.outputs;
+    let declared = template.section("Outputs").into_iter().flat_map(Object::iter);
+    for (key, _) in declared {
+        if !outputs.iter().any(|output| output.key == key.as_str()) {
+            let value = UNKNOWN.to_owned();
+            outputs.push(Output { key: key.to_string(), value, ..Output::default() });
+        }
+    }
+    Ok(Some(outputs))
 }
 
 /// Tells what an update of the stack of a resource would do; nothing if there is no such stack.
