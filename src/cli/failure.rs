@@ -70,8 +70,8 @@ impl Failure {
                 Some("nothing was changed; the findings above say what to do".to_owned())
             }
             Self::Loss => Some(
-                "nothing was changed; `--allow-replacement` with a location, a construct path or a \
-                 type allows it"
+                "nothing was changed; `--keep-names` keeps what can stay under its name, and \
+                 `--allow-replacement` with a location, a construct path or a type allows the rest"
                     .to_owned(),
             ),
             Self::Reader | Self::Output(_) | Self::Runtime(_) | Self::Stopped(_) => None,
@@ -90,7 +90,8 @@ impl Failure {
         let mut chain = Vec::new();
         match self {
             Self::Stopped(text) => chain.push(text.clone()),
-            Self::Loss => chain.push("data or identity would be lost".to_owned()),
+            Self::Loss => chain
+                .push("data or identity would be lost, or the deployment would fail".to_owned()),
             _ => {}
         }
         if matches!(self, Self::PlanRefused) {

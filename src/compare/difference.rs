@@ -8,7 +8,7 @@ use super::digest::{Digest, combine};
 use super::names::{Finder, Token};
 use super::scope::NodeId;
 use super::side::Side;
-use super::skeleton::{KEPT_NAMES, Reading, Walker, is_tag_list};
+use super::skeleton::{Reading, Walker, is_ours, is_tag_list};
 use crate::model::{Object, Text, Value};
 use crate::registry;
 use crate::template::Intrinsic;
@@ -70,7 +70,7 @@ impl Differ<'_, '_> {
                 "Metadata" => {
                     let counts = |key: &str| {
                         key != "aws:cdk:path"
-                            && key != KEPT_NAMES
+                            && !is_ours(key)
                             && !(nested && key.starts_with("aws:asset:"))
                     };
                     let stacks = (was.stack, is.stack);

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::digest::Digest;
 use super::scope::NodeId;
 use super::side::Side;
-use super::skeleton::KEPT_NAMES;
+use super::skeleton::is_ours;
 use crate::model::{Object, Value};
 use crate::template::{Attribute, Intrinsic};
 
@@ -24,9 +24,8 @@ pub(super) fn features(side: &Side<'_>, digests: &[Digest], id: NodeId) -> Featu
         match (key.as_str(), value) {
             ("Type" | "DependsOn", _) => {}
             ("Metadata", Value::Object(metadata)) => {
-                for (key, value) in metadata
-                    .iter()
-                    .filter(|(key, _)| !key.starts_with("aws:") && *key != KEPT_NAMES)
+                for (key, value) in
+                    metadata.iter().filter(|(key, _)| !key.starts_with("aws:") && !is_ours(key))
                 {
                     collect(side, digests, node.stack, value, &[key], &mut features);
                 }

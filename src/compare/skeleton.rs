@@ -62,6 +62,11 @@ pub(super) enum Reading<'n> {
 /// (`plan::forecast`). It is ours, not the app's.
 pub const KEPT_NAMES: &str = "cdkr:kept-names";
 
+/// Whether a key of the metadata of a resource is ours, and says nothing of the resource.
+pub(super) fn is_ours(key: &str) -> bool {
+    key.starts_with("cdkr:")
+}
+
 /// Pseudo parameters whose values are others in another stack.
 const OF_THE_STACK: [&str; 3] = ["AWS::StackName", "AWS::StackId", "AWS::NotificationARNs"];
 
@@ -227,7 +232,7 @@ impl<'s, 'a> Walker<'s, 'a> {
                 && !(skip_assets && key.starts_with("aws:asset:"))
                 && key != "aws:cdk:do-not-refactor"
                 && key != "aws:cdk:skip-refactor"
-                && key != KEPT_NAMES
+                && !is_ours(key)
         };
         let mut members: Members<'_> = metadata.iter().filter(|(key, _)| counts(key)).collect();
         if members.is_empty() {

@@ -104,7 +104,9 @@ fn row(effect: &Effect) -> Vec<String> {
 
 /// Renders what would be lost.
 pub fn dangers(dangers: &[Danger]) -> String {
-    let mut lines = vec![paint::loss("Data or identity would be lost:").to_string()];
+    let mut lines = vec![
+        paint::loss("Data or identity would be lost, or the deployment would fail:").to_string(),
+    ];
     for danger in dangers {
         let id = danger.physical_id.as_ref().map(|id| format!(" ({})", plain(id)));
         lines.push(format!(

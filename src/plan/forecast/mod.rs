@@ -7,7 +7,7 @@
 //! The way through this part: `evaluate` and `functions` work out what the values of templates
 //! come to (`symbol`), as far as that is known; `pair` holds both sides against each other and
 //! tells what becomes of each resource; `effects` lists it, with what `danger` says of it. `keep`
-//! puts deployed names back where `--keep-names` asks for it, `hold` keeps outputs that others
+//! and `same_id` put deployed names back where `--keep-names` asks for it, `hold` keeps outputs that others
 //! still use (`users`), with what they need (`closure`).
 
 mod after;
@@ -19,6 +19,7 @@ mod functions;
 mod hold;
 mod keep;
 mod pair;
+mod same_id;
 mod symbol;
 mod users;
 
@@ -64,6 +65,9 @@ pub struct Forecast {
     pub environment: Environment,
     /// The root stacks that are deployed, by name.
     pub stacks: Vec<StackForecast>,
+    /// The places of resources that cannot be moved and keep their deployed logical IDs,
+    /// `Stack.LogicalId`.
+    pub kept: BTreeSet<String>,
     /// What has to be known, or put right, before anything is deployed; the worst first.
     pub findings: Vec<Finding>,
 }
@@ -156,6 +160,30 @@ pub enum EffectKind {
 /// Returns what a deployment would do, and what is to be sent. The result does not depend on the
 /// order of anything in the request.
 pub fn forecast(request: &ForecastRequest<'_>) -> Forecast {
+    let same = same_id::keep(request);
+    let request = &ForecastRequest { local: &same.local, staying: &same.staying, ..*request };
+    let mut forecast = of_templates(request);
+    for stack in &mut forecast.stacks {
+        let local = same.local.iter().find(|local| local.name.as_str() == stack.name);
+        let local = local.filter(|_| same.changed.contains(&stack.name));
+        if stack.template.is_none() {
+            stack.template = local.map(|local| written(&local.template));
+        }
+    }
+    forecast.findings.extend(same.findings);
+    forecast.findings.sort_by_key(order);
+    forecast.findings.dedup();
+    forecast.kept = same.kept;
+    forecast
+}
+
+fn order(each: &Finding) -> impl Ord + use<> {
+    let place = (each.stack.clone(), each.resource.clone(), each.message.clone());
+    (std::cmp::Reverse(each.severity), place)
+}
+
+/// What the deployment of the templates of the request would do.
+fn of_templates(request: &ForecastRequest<'_>) -> Forecast {
     let nothing = BTreeMap::new();
     let plain = Pair::new(request, &nothing);
     let keep::Kept { templates: kept, mut findings } = keep::keep(&plain, request);
@@ -189,12 +217,8 @@ pub fn forecast(request: &ForecastRequest<'_>) -> Forecast {
         });
     }
     stacks.sort_by(|left, right| left.name.cmp(&right.name));
-    findings.sort_by_key(|each| {
-        let place = (each.stack.clone(), each.resource.clone(), each.message.clone());
-        (std::cmp::Reverse(each.severity), place)
-    });
-    findings.dedup();
-    Forecast { environment: request.now.environment.clone(), stacks, findings }
+    let environment = request.now.environment.clone();
+    Forecast { environment, stacks, kept: BTreeSet::new(), findings }
 }
 
 /// A template as the CDK writes it.

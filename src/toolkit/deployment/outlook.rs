@@ -141,7 +141,9 @@ impl Deployment {
             });
         }
         let staying = plan.into_iter().flat_map(|plan| &plan.staying);
-        let exclusive = staying.filter(|one| one.hand_over == HandOver::Exclusive);
+        let exclusive = staying.filter(|one| {
+            one.hand_over == HandOver::Exclusive && !found.kept.contains(&one.source)
+        });
         for one in exclusive.filter(|one| !allows_staying(&outlook.allowed, one)) {
             outlook.dangers.push(Danger {
                 environment: environment.clone(),

@@ -1,6 +1,6 @@
 //! Whether what moved is still the same after the deployment.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Error;
 use super::super::carry_out::Carried;
@@ -83,21 +83,35 @@ async fn read(deployment: &Deployment, carried: &Carried) -> Result<DeployedEnvi
 }
 
 fn kept(carried: &Carried, deployed: &DeployedEnvironment) -> Vec<Kept> {
-    let each = carried.plan.net_moves().into_iter().map(|one| {
-        let place = one.destination.parse::<Location>().ok();
-        let after = place.and_then(|place| {
+    let moves = carried.plan.net_moves();
+    let places: BTreeMap<&str, &str> =
+        moves.iter().map(|one| (&*one.source, &*one.destination)).collect();
+    let each = moves.iter().map(|one| {
+        let place = one.destination.parse::<Location>().ok().map(|place| {
+            let stack = now(place.stack.as_str(), &places);
+            Location::new(&stack, place.logical_id.as_str())
+        });
+        let after = place.as_ref().and_then(|place| {
             let stack = deployed.stacks.iter().find(|stack| stack.stack.name == place.stack)?;
             stack.resources.get(place.logical_id.as_str())?.physical_id.clone()
         });
         Kept {
-            resource_type: one.resource_type,
-            source: one.source,
-            destination: one.destination,
-            before: one.physical_id,
+            resource_type: one.resource_type.clone(),
+            source: one.source.clone(),
+            destination: place.map_or_else(|| one.destination.clone(), |place| place.to_string()),
+            before: one.physical_id.clone(),
             after: after.map(|id| id.to_string()),
         }
     });
     each.collect()
+}
+
+/// The name of a stack after the moves: a nested one is called after the resource that makes it.
+fn now(stack: &str, places: &BTreeMap<&str, &str>) -> String {
+    let Some((parent, id)) = stack.rsplit_once('/') else { return stack.to_owned() };
+    let moved = places.get(format!("{parent}.{id}").as_str());
+    let (parent, id) = moved.and_then(|place| place.split_once('.')).unwrap_or((parent, id));
+    format!("{}/{id}", now(parent, places))
 }
 
 fn root(stack: &str) -> &str {
