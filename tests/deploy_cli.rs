@@ -323,7 +323,7 @@ fn recipe(step: &str) -> String {
     let (_, rest) = text.split_once(&format!("- name: {step}\n")).unwrap();
     let (_, rest) = rest.split_once("run: |\n").unwrap();
     let lines = rest.lines().take_while(|line| line.starts_with("          "));
-    lines.map(|line| format!("{}\n", line.trim_start())).collect()
+    lines.map(str::trim_start).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(unix)]

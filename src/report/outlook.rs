@@ -73,10 +73,10 @@ fn effects(effects: &[Effect], style: Style) -> Vec<String> {
         .map(|(line, effect)| {
             let line = format!("  {line}");
             match &effect.kind {
-                _ if effect.danger.is_some() => paint::loss(line).to_string(),
-                EffectKind::Add => paint::gain(line).to_string(),
-                EffectKind::Remove => paint::loss(line).to_string(),
-                _ => paint::change(line).to_string(),
+                _ if effect.danger.is_some() => paint::loss(line),
+                EffectKind::Add => paint::gain(line),
+                EffectKind::Remove => paint::loss(line),
+                _ => paint::change(line),
             }
         })
         .collect()
@@ -104,9 +104,8 @@ fn row(effect: &Effect) -> Vec<String> {
 
 /// Renders what would be lost.
 pub fn dangers(dangers: &[Danger]) -> String {
-    let mut lines = vec![
-        paint::loss("Data or identity would be lost, or the deployment would fail:").to_string(),
-    ];
+    let mut lines =
+        vec![paint::loss("Data or identity would be lost, or the deployment would fail:")];
     for danger in dangers {
         let id = danger.physical_id.as_ref().map(|id| format!(" ({})", plain(id)));
         lines.push(format!(

@@ -211,12 +211,12 @@ fn pair(text: &str) -> Option<(String, String)> {
 mod tests {
     use super::*;
 
-    fn resolved(typed: TypedDeploying, file: &str) -> Result<Deploying, SettingsError> {
+    fn resolved(typed: &TypedDeploying, file: &str) -> Result<Deploying, SettingsError> {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("cdk.json"), file).unwrap();
         let surroundings =
             Surroundings { directory: directory.path().to_owned(), ..Surroundings::default() };
-        Deploying::resolve(&typed, &surroundings)
+        Deploying::resolve(typed, &surroundings)
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
             tags: vec!["a=2".to_owned()],
             ..TypedDeploying::default()
         };
-        let found = resolved(typed, file).unwrap();
+        let found = resolved(&typed, file).unwrap();
         assert_eq!(found.refactoring.map(|it| it.value), Some(Refactoring::ExecuteAndDeploy));
         assert_eq!(found.require_approval.value, Approval::Never);
         assert!(!found.rollback);
@@ -253,9 +253,9 @@ mod tests {
 
     #[test]
     fn without_a_word_broadening_is_approved_and_failures_are_rolled_back() {
-        let found = resolved(TypedDeploying::default(), "{}").unwrap();
+        let found = resolved(&TypedDeploying::default(), "{}").unwrap();
         assert_eq!(found.require_approval.value, Approval::Broadening);
         assert!(found.rollback && found.previous_parameters && found.refactoring.is_none());
-        assert!(resolved(TypedDeploying::default(), r#"{"requireApproval": "maybe"}"#).is_err());
+        assert!(resolved(&TypedDeploying::default(), r#"{"requireApproval": "maybe"}"#).is_err());
     }
 }

@@ -38,7 +38,7 @@ pub(in crate::cli) struct DeployArgs {
     #[command(flatten)]
     account: AccountArgs,
 
-    /// What to do about resources that moved [default: ASK on a terminal, else EXECUTE_AND_DEPLOY]
+    /// What to do about resources that moved [default: `ASK` at a terminal, else `EXECUTE_AND_DEPLOY`]
     ///
     /// Also the key `refactoring` of cdk.json.
     #[arg(long, value_name = "CHOICE", value_enum, ignore_case = true, help_heading = "Moves")]

@@ -47,10 +47,10 @@ pub(super) async fn prove(deployment: &Deployment, carried: &[Carried]) -> (Proo
                 continue;
             }
         };
-        if let Some(journal) = &one.done.journal {
-            if let Err(error) = run::note_kept(journal, found.clone()) {
-                notes.push(format!("the journal does not say that nothing was replaced: {error}"));
-            }
+        if let Some(journal) = &one.done.journal
+            && let Err(error) = run::note_kept(journal, found.clone())
+        {
+            notes.push(format!("the journal does not say that nothing was replaced: {error}"));
         }
         proof.0.push((one.environment.clone(), found));
     }
