@@ -181,7 +181,21 @@ fn a_selection_reports_what_touches_it_and_names_the_rest() {
 
 #[test]
 fn missing_context_is_a_warning_and_the_moves_are_shown_nevertheless() {
-    let answer = Call::fixture("vpc", &[]).run();
+    let directory = tempfile::tempdir().unwrap();
+    let (app, lacking) = (side("vpc", "after"), directory.path().to_str().unwrap().to_owned());
+    for entry in fs::read_dir(root(&app)).unwrap().map(Result::unwrap) {
+        if entry.path().is_file() {
+            fs::copy(entry.path(), directory.path().join(entry.file_name())).unwrap();
+        }
+    }
+    let file = directory.path().join("manifest.json");
+    let missing = r#""missing": [{"key": "availability-zones:account=111111111111:region=us-east-1",
+        "provider": "availability-zones", "props": {}}], "artifacts""#;
+    let manifest = fs::read_to_string(&file).unwrap().replacen("\"artifacts\"", missing, 1);
+    fs::write(&file, manifest).unwrap();
+    let before = side("vpc", "before");
+    let answer =
+        Call::new(&["refactor", "--dry-run", "--app", &lacking, "--against", &before]).run();
     assert_eq!(answer.code, Some(0));
     assert!(answer.out.contains("AWS::EC2::VPC"), "{}", answer.out);
     insta::assert_snapshot!("missing-context", answer.err);

@@ -90,6 +90,30 @@ impl Prepared {
         Ok(Self { outcome, plans, connection, environments })
     }
 
+    /// Plans what is to be done if nothing is moved: what the deployment makes anew may still have
+    /// to be handed over.
+    ///
+    /// # Errors
+    /// When a role of the assembly cannot be assumed as it should.
+    pub(super) async fn standing_still(&self, settings: &Settings) -> Result<Vec<Planned>, Error> {
+        let mappings = self.outcome.environments.iter().flat_map(|one| &one.mappings);
+        let types: BTreeSet<String> = mappings.map(|one| one.resource_type.to_string()).collect();
+        let mut settings = settings.clone();
+        settings.assume_fixed.extend(types);
+        let mut plans = Vec::new();
+        for comparison in &self.outcome.environments {
+            let sides = self.environments.iter().find(|one| one.0 == comparison.environment);
+            if let (Some(connection), Some((_, sides))) = (&self.connection, sides)
+                && !comparison.mappings.is_empty()
+            {
+                let refused = BTreeMap::new();
+                let planned = planned(&settings, connection, comparison, sides, refused).await?;
+                plans.extend(planned.map(|(planned, _)| planned));
+            }
+        }
+        Ok(plans)
+    }
+
     /// Whether there is anything to carry out.
     pub fn has_steps(&self) -> bool {
         self.plans.iter().any(|one| !one.plan.steps.is_empty())

@@ -185,7 +185,6 @@ pub(crate) fn held_against(
     let mut check = |stack: &StackForecast, text: &str| {
         let key = format!("{}-change", stack.name);
         world.cloud.put_object("templates", &key, text.as_bytes()).unwrap();
-        // A preview does not know what a nested stack will hand over.
         let Ok(mut said) = change_set(&region, &stack.name, text) else {
             *told.entry("refused".to_owned()).or_insert(0) += 1;
             return;
@@ -214,6 +213,13 @@ pub(crate) fn held_against(
                 _ => {}
             }
         }
+        // A change set does not know what a nested stack will hand over: the forecast does.
+        let body: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+        said.retain(|id, what| {
+            let is_foretold = own.iter().any(|effect| effect.logical_id == *id);
+            let reads_nested = body["Resources"][id].to_string().contains("\"Outputs.");
+            is_foretold || *what != "update" || !reads_nested
+        });
         let own: BTreeMap<String, &str> =
             own.iter().map(|effect| (effect.logical_id.clone(), foretold(effect))).collect();
         assert_eq!(own, said, "{name}, {}: {:#?}", stack.name, stack.effects);
@@ -300,7 +306,7 @@ fn what_a_change_set_says_after_the_moves_is_foretold_for_every_fixture() {
         }
     }
     println!("{told:?}");
-    assert!(told["refused"] < 3, "{told:?}");
+    assert!(told.get("refused").is_none_or(|refused| *refused < 3), "{told:?}");
     assert!(told["replace"] > 3 && told["perhaps replace"] > 1, "{told:?}");
 }
 

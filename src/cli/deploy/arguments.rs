@@ -74,7 +74,7 @@ pub(in crate::cli) struct DeployArgs {
     #[arg(long, value_name = "TYPE", help_heading = "Moves")]
     assume_fixed: Vec<String>,
 
-    /// Let moved resources keep names that they could only change by being replaced
+    /// Let resources keep names, and logical IDs, that they could only change by being replaced
     ///
     /// The choice is kept in the metadata of the resource, so that the next deployment makes the
     /// same. Also the key `keepNames` of cdk.json.

@@ -84,8 +84,8 @@ impl<'a> Work<'a> {
                 } else {
                     failure::kept(&carried)
                 };
-                self.write_outputs(error.deployed())?;
-                Err(DeploymentFailed::deploying(error, undone).into())
+                let unwritten = self.write_outputs(error.deployed()).err();
+                Err(DeploymentFailed::deploying(error, undone, unwritten).into())
             }
         }
     }
@@ -106,13 +106,21 @@ impl<'a> Work<'a> {
 
     /// Carries out the plans. What was prepared is then what was carried out.
     async fn move_resources(&mut self) -> Result<(Vec<Carried>, Result<(), Error>), Error> {
-        if self.outlook.choice == Choice::Replace || !self.deployment.prepared.has_steps() {
+        let place = self.deployment.settings.place();
+        let choice = self.outlook.choice;
+        let mut prepared = std::mem::replace(&mut self.deployment.prepared, Prepared::nothing());
+        if choice == Choice::Replace {
+            prepared.plans = std::mem::take(&mut self.deployment.standing);
+        }
+        if !prepared.has_steps() {
+            self.deployment.prepared = prepared;
             return Ok((Vec::new(), Ok(())));
         }
-        let place = self.deployment.settings.place();
-        let prepared = std::mem::replace(&mut self.deployment.prepared, Prepared::nothing());
         let (deployment, outlook, host) = (&self.deployment, &self.outlook, self.host);
         let again = async |refusals: &Refusals| {
+            if choice == Choice::Replace {
+                return Ok(None);
+            }
             let again = Box::pin(deployment.again(refusals, host)).await?;
             check_outlook(deployment, outlook, &again)?;
             Ok(Some(again.prepared))
@@ -121,8 +129,11 @@ impl<'a> Work<'a> {
             Box::pin(carry_out_with(&place, prepared, again, host, self.cancel)).await;
         match result {
             Ok(prepared) => {
+                if choice == Choice::Replace {
+                    self.deployment.standing.clone_from(&prepared.plans);
+                }
                 self.deployment.prepared = prepared;
-                let mut outlook = self.deployment.outlook(Choice::Move)?;
+                let mut outlook = self.deployment.outlook(choice)?;
                 outlook.allowed = self.outlook.allowed.clone();
                 self.outlook = outlook;
                 Ok((carried, Ok(())))
@@ -162,8 +173,9 @@ impl<'a> Work<'a> {
     }
 
     async fn finish(self, carried: Vec<Carried>, deployed: Deployed) -> Result<Finished, Error> {
-        self.write_outputs(&deployed.stacks)?;
+        let written = self.write_outputs(&deployed.stacks);
         let (proof, notes) = Box::pin(proof::prove(&self.deployment, &carried)).await;
+        written?;
         Ok(Finished { carried, stacks: deployed.stacks, proof, notes })
     }
 

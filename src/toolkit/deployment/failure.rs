@@ -18,6 +18,7 @@ pub struct DeploymentFailed {
     cause: Cause,
     /// The moves, by environment.
     pub undone: Vec<Undone>,
+    unwritten: Option<Error>,
 }
 
 #[derive(Debug)]
@@ -47,15 +48,20 @@ pub struct Undone {
 
 impl DeploymentFailed {
     pub(super) fn early(error: DeployError) -> Box<Self> {
-        Box::new(Self { cause: Cause::Early(error), undone: Vec::new() })
+        Box::new(Self { cause: Cause::Early(error), undone: Vec::new(), unwritten: None })
     }
 
     pub(super) fn moving(error: Error, undone: Vec<Undone>) -> Box<Self> {
-        Box::new(Self { cause: Cause::Moving(Box::new(error)), undone })
+        Box::new(Self { cause: Cause::Moving(Box::new(error)), undone, unwritten: None })
     }
 
-    pub(super) fn deploying(error: DeployError, undone: Vec<Undone>) -> Box<Self> {
-        Box::new(Self { cause: Cause::Deploying(error), undone })
+    /// `unwritten` says why the outputs of stacks that are deployed nevertheless are not written.
+    pub(super) fn deploying(
+        error: DeployError,
+        undone: Vec<Undone>,
+        unwritten: Option<Error>,
+    ) -> Box<Self> {
+        Box::new(Self { cause: Cause::Deploying(error), undone, unwritten })
     }
 
     /// Whether it was interrupted, not refused.
@@ -89,15 +95,17 @@ impl DeploymentFailed {
                     .to_owned(),
             );
         }
+        if let Cause::Moving(error) = &self.cause
+            && let Some(hint) = error.hint()
+        {
+            return Some(hint);
+        }
         if self.undone.iter().any(|undone| undone.kept > 0 && undone.back == 0) {
             return Some(
                 "`cdkr deploy` goes on from here; `cdkr revert` takes the moves back".to_owned(),
             );
         }
-        match &self.cause {
-            Cause::Moving(error) => error.hint(),
-            Cause::Early(_) | Cause::Deploying(_) => None,
-        }
+        None
     }
 }
 
@@ -116,6 +124,9 @@ impl fmt::Display for DeploymentFailed {
         }
         for undone in &self.undone {
             write!(f, "\n{undone}")?;
+        }
+        if let Some(error) = &self.unwritten {
+            write!(f, "\n{error}")?;
         }
         Ok(())
     }

@@ -102,9 +102,8 @@ impl Deployment {
     fn look_at(&self, environment: &Environment, outlook: &mut Outlook) {
         let Some(sides) = self.sides(environment) else { return };
         let Some(deployed) = &sides.account else { return };
-        let plan = self.prepared.plans.iter().map(|one| &one.plan);
-        let plan = plan.filter(|_| outlook.choice == Choice::Move);
-        let plan = plan.into_iter().find(|plan| plan.environment() == *environment);
+        let mut plans = self.plans(outlook.choice).iter().map(|one| &one.plan);
+        let plan = plans.find(|plan| plan.environment() == *environment);
         let moved = plan.map(|plan| plan::after(deployed, plan));
         let now = moved.as_ref().unwrap_or(deployed);
         outlook.broadening.extend(self.broadening(environment, now, &sides.local));

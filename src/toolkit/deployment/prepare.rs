@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::super::context::require_context;
 use super::super::detect::{Detection, Sides};
-use super::super::planning::{Prepared, Refusals};
+use super::super::planning::{Planned, Prepared, Refusals};
 use super::super::sources::{self, Sources};
 use super::super::{Error, account};
+use super::outlook::Choice;
 use super::targets::{Joined, Targets, asked_for};
 use crate::assembly::{Assembly, AssemblyStack};
 use crate::event::Host;
@@ -17,6 +18,8 @@ use crate::settings::{Account, App, Deploying, Origin, Parameter, Setting, Setti
 pub struct Deployment {
     /// The moves between the stacks that are deployed, and the plans to carry them out.
     pub prepared: Prepared,
+    /// What is carried out if nothing is to be moved.
+    pub(super) standing: Vec<Planned>,
     pub(super) settings: Settings,
     pub(super) deploying: Deploying,
     pub(super) assembly: Assembly,
@@ -37,6 +40,14 @@ impl Deployment {
     /// Returns what `deploy` was asked to do.
     pub fn deploying(&self) -> &Deploying {
         &self.deploying
+    }
+
+    /// Returns the plans of a choice.
+    pub(super) fn plans(&self, choice: Choice) -> &[Planned] {
+        match choice {
+            Choice::Move => &self.prepared.plans,
+            Choice::Replace => &self.standing,
+        }
     }
 
     pub(super) fn sides(&self, environment: &Environment) -> Option<&Sides> {
@@ -101,7 +112,9 @@ async fn prepare(
     detection.find_obstacles(&settings).await?;
     find_importers(&targets, &assembly, &mut detection).await?;
     let prepared = Box::pin(Prepared::of(&settings, detection, refused)).await?;
-    Ok(Deployment { prepared, settings, deploying: deploying.clone(), assembly, targets })
+    let standing = Box::pin(prepared.standing_still(&settings)).await?;
+    let deploying = deploying.clone();
+    Ok(Deployment { prepared, standing, settings, deploying, assembly, targets })
 }
 
 /// Gives parameters the values that were typed.
