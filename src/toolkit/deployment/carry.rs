@@ -174,9 +174,35 @@ impl<'a> Work<'a> {
 
     async fn finish(self, carried: Vec<Carried>, deployed: Deployed) -> Result<Finished, Error> {
         let written = self.write_outputs(&deployed.stacks);
-        let (proof, notes) = Box::pin(proof::prove(&self.deployment, &carried)).await;
+        let (proof, mut notes) = Box::pin(proof::prove(&self.deployment, &carried)).await;
+        notes.extend(self.left_behind(&carried));
         written?;
         Ok(Finished { carried, stacks: deployed.stacks, proof, notes })
+    }
+
+    /// Stacks that resources have left and that the app does not have any more.
+    fn left_behind(&self, carried: &[Carried]) -> Vec<String> {
+        let mut left: BTreeSet<(String, String)> = BTreeSet::new();
+        for one in carried {
+            for each in one.plan.net_moves() {
+                let stack = each.source.split_once('.').map_or("", |(stack, _)| stack);
+                let stack = stack.split_once('/').map_or(stack, |(root, _)| root);
+                let mut app = self.deployment.assembly.stacks.iter();
+                let is_in_app = app.any(|other| {
+                    other.environment == one.environment && other.stack.name.as_str() == stack
+                });
+                if !is_in_app {
+                    left.insert((one.environment.to_string(), stack.to_owned()));
+                }
+            }
+        }
+        let note = |(environment, stack): (String, String)| {
+            format!(
+                "{environment}: stack {stack} is not in the app any more. `cdkr` deletes no stack: \
+                 look at what is left in it, then delete it"
+            )
+        };
+        left.into_iter().map(note).collect()
     }
 
     /// Writes the outputs of stacks that are deployed, by name of stack and key.
