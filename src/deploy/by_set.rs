@@ -8,12 +8,24 @@ use super::follow::Operation;
 use super::options::Method;
 use super::{DeployedStack, Outcome};
 use crate::aws::{
-    Cause, ChangeSetChange, ChangeSetMeans, ChangeSetRequest, ChangeSetState, change_set_means,
+    CallError, Cause, ChangeSetChange, ChangeSetMeans, ChangeSetRequest, ChangeSetState,
+    StackState, change_set_means,
 };
 use crate::event::{Event, Remote};
 
 /// How deep stacks may be nested: more than CloudFormation was ever seen to take.
 const DEEPEST: usize = 8;
+
+/// How often a request is sent that does not arrive.
+const ATTEMPTS: usize = 3;
+
+/// Why there is no change set.
+enum NotPrepared {
+    /// CloudFormation did not take the request.
+    Refused(StackError),
+    /// It was taken, or may have been.
+    Failed(StackError),
+}
 
 /// A change set that was asked for.
 pub(super) struct ChangeSet {
@@ -93,25 +105,53 @@ impl Deployment<'_> {
         if self.request.options.change_set_name.is_some() && !set.brings_stack {
             self.session.delete_change_set(&set.stack, &set.name).await?;
         }
-        match self.session.create_change_set(change).await {
-            Ok(stack) => set.stack = stack,
-            Err(error) => match error.call() {
-                Some(call) if call.cause == Cause::Refused => {
-                    return Err(self.refused(&call.message));
-                }
-                Some(call) if !call.had_no_effect() => self.may_have_arrived(call),
-                _ => return Err(error.into()),
-            },
-        }
-        match self.prepared(&set).await {
+        let prepared = self.ask_until_known(change, &mut set).await;
+        match prepared {
             Ok(Some(state)) => Ok(Some((set, state))),
             Ok(None) => {
                 self.discard(&set).await;
                 Ok(None)
             }
-            Err(error) => {
+            // CloudFormation has refused to look at it, so that there is none.
+            Err(NotPrepared::Refused(error)) => Err(error),
+            Err(NotPrepared::Failed(error)) => {
                 self.discard(&set).await;
                 Err(error)
+            }
+        }
+    }
+
+    /// Asks for a change set and waits until it can be executed; `None` if it is empty. A request
+    /// that has not arrived is sent once more: two of one name cannot both be taken.
+    async fn ask_until_known(
+        &self,
+        change: &ChangeSetRequest,
+        set: &mut ChangeSet,
+    ) -> Result<Option<ChangeSetState>, NotPrepared> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let is_answered = match self.session.create_change_set(change).await {
+                Ok(stack) => {
+                    set.stack = stack;
+                    true
+                }
+                Err(error) => match error.call() {
+                    // The one before has arrived late.
+                    Some(call) if attempts > 1 && is_there(call) => true,
+                    Some(call) if call.cause == Cause::Refused => {
+                        return Err(NotPrepared::Refused(self.refused(&call.message)));
+                    }
+                    Some(call) if !call.had_no_effect() => {
+                        self.may_have_arrived(call);
+                        false
+                    }
+                    _ => return Err(NotPrepared::Refused(error.into())),
+                },
+            };
+            match self.prepared(set).await {
+                Err(StackError::Lost { .. }) if !is_answered && attempts < ATTEMPTS => {}
+                end => return end.map_err(NotPrepared::Failed),
             }
         }
     }
@@ -176,7 +216,7 @@ impl Deployment<'_> {
     }
 
     /// Executes a change set and waits until the stack has changed, or has been rolled back.
-    async fn execute(&self, set: &ChangeSet) -> Result<crate::aws::StackState, StackError> {
+    async fn execute(&self, set: &ChangeSet) -> Result<StackState, StackError> {
         let newest = self.session.newest_event(&set.stack).await;
         let begun = match (newest, self.safe_point(false)) {
             (Ok(newest), Ok(())) => Ok(newest),
@@ -190,20 +230,49 @@ impl Deployment<'_> {
                 return Err(error);
             }
         };
+        let end = self.execute_until_known(set, newest).await;
+        if let Err(StackError::Lost { .. }) = end {
+            // Nobody knows what would happen to it later.
+            self.discard(set).await;
+        }
+        end
+    }
+
+    /// Asks for the execution of a change set and follows it. A request that has not arrived is
+    /// sent once more: a change set is executed once only.
+    async fn execute_until_known(
+        &self,
+        set: &ChangeSet,
+        newest: Option<String>,
+    ) -> Result<StackState, StackError> {
         let disable = !self.request.options.rollback;
-        let sent =
-            self.session.execute_change_set(&set.stack, &set.name, &set.token, disable).await;
-        if let Err(error) = sent {
-            match error.call() {
-                Some(call) if !call.had_no_effect() => self.may_have_arrived(call),
-                _ => {
-                    self.discard(set).await;
-                    return Err(error.into());
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let sent =
+                self.session.execute_change_set(&set.stack, &set.name, &set.token, disable).await;
+            let mut is_answered = true;
+            if let Err(error) = sent {
+                match error.call() {
+                    Some(call) if !call.had_no_effect() => {
+                        self.may_have_arrived(call);
+                        is_answered = false;
+                    }
+                    // The one before has arrived late: the stack tells.
+                    Some(call) if attempts > 1 && call.cause == Cause::Refused => {}
+                    _ => {
+                        self.discard(set).await;
+                        return Err(error.into());
+                    }
                 }
             }
+            let stack = set.stack.clone();
+            let operation = Operation { stack, set: Some(set), newest: newest.clone() };
+            match self.follow(operation).await {
+                Err(StackError::Lost { .. }) if !is_answered && attempts < ATTEMPTS => {}
+                end => return end,
+            }
         }
-        let operation = Operation { stack: set.stack.clone(), set: Some(set), newest };
-        self.follow(operation).await
     }
 
     /// Takes away a change set that is not executed, and the shell that came with it. What stays
@@ -230,6 +299,11 @@ impl Deployment<'_> {
             left("the empty shell", &error);
         }
     }
+}
+
+/// Whether a change set is refused because there is one of its name.
+fn is_there(error: &CallError) -> bool {
+    error.code.as_deref() == Some("AlreadyExistsException")
 }
 
 /// What CloudFormation says if the change set of a nested stack fails.

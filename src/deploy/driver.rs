@@ -11,7 +11,7 @@ use super::stack::{
     parameters, template,
 };
 use super::staging::{Staging, is_long};
-use super::{DeployRequest, DeployedStack, Outcome, Stage};
+use super::{CHANGE_SET_PREFIX, DeployRequest, DeployedStack, Outcome, Stage};
 use crate::assembly::{AssemblyStack, StackProperties};
 use crate::aws::{
     Aws, CallError, ChangeSetRequest, Purpose, Role, RoleOptions, Roles, Session, StackState,
@@ -123,7 +123,7 @@ impl<'a> Deployment<'a> {
         let environment = self.session.environment();
         let digits: String = now().chars().filter(char::is_ascii_digit).collect();
         // Stacks that begin in the same moment differ by their stages.
-        let token = format!("cdkr-deploy-{digits}-{}", self.at);
+        let token = format!("{CHANGE_SET_PREFIX}{digits}-{}", self.at);
         Ok(ChangeSetRequest {
             name: self.request.options.change_set_name.clone().unwrap_or_else(|| token.clone()),
             token,

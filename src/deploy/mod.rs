@@ -49,6 +49,9 @@ use crate::event::{Event, Host, StackOutcome};
 use crate::model::Environment;
 use driver::Deployment;
 
+/// How the names of change sets begin, unless somebody names them.
+pub const CHANGE_SET_PREFIX: &str = "cdkr-deploy-";
+
 /// Looks at a change set before it is executed. What would happen in nested stacks is there, too,
 /// as `Nested/LogicalId`, as far as CloudFormation says it; a nested stack without a
 /// `change_set_id` was not looked into. Returns the reasons why it must not happen.

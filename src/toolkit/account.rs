@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Error;
+use super::carry_out::interval;
 use super::local::{self, LOCAL_ACCOUNT, LOCAL_REGION};
 use crate::assembly::{Assembly, StackProperties};
 use crate::aws::{
@@ -98,7 +99,7 @@ pub(super) async fn read(
             stacks,
             additional: Vec::new(),
             depth: Depth::Comparison,
-            wait: settings.account.wait.then(Wait::default),
+            wait: settings.account.wait.then(|| wait(&settings.account)),
         };
         async move { connection.aws.read(&request, host).await }
     });
@@ -114,6 +115,15 @@ pub(super) async fn read(
         return Err(Error::NoAdditionalStack(missing.clone()));
     }
     Ok((environments, warnings))
+}
+
+/// How stacks are waited for in which something is going on.
+fn wait(account: &Account) -> Wait {
+    let default = Wait::default();
+    Wait {
+        interval: interval(account).unwrap_or(default.interval),
+        limit: account.wait_limit.unwrap_or(default.limit),
+    }
 }
 
 fn has(environment: &DeployedEnvironment, name: &str) -> bool {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use super::account::{self, Connection};
 use super::carry_out::{Cancel, journals, options};
+use super::leftovers;
 use crate::aws::{Depth, ReadRequest, Wait, Wanted};
 use crate::event::{Event, Host};
 use crate::model::{DeployedEnvironment, Environment, Stack};
@@ -92,7 +93,9 @@ pub async fn resume(
     let journal = &in_a_directory(journal);
     let known = Known::open(place, journal).await?;
     let runner = known.runner(place, host, cancel);
-    Box::pin(runner.resume(journal)).await.map_err(|error| known.stopped(error))
+    let done = Box::pin(runner.resume(journal)).await.map_err(|error| known.stopped(error))?;
+    Box::pin(known.tidy(&done, host)).await;
+    Ok(done)
 }
 
 /// Undoes the run of a journal.
@@ -108,8 +111,8 @@ pub async fn revert(
     let journal = &in_a_directory(journal);
     let known = Known::open(place, journal).await?;
     let runner = known.runner(place, host, cancel);
-    match Box::pin(runner.revert(journal)).await {
-        Ok(done) => Ok(done),
+    let done = match Box::pin(runner.revert(journal)).await {
+        Ok(done) => done,
         Err(error) if matches!(*error.problem, Problem::ChangedSince { .. }) => {
             host.tell(&Event::Note {
                 text: format!("{error} Planning the way back from the templates as they are now"),
@@ -121,10 +124,12 @@ pub async fn revert(
                 });
             }
             let undone = Box::pin(runner.revert_by(&plan, journal)).await;
-            undone.map_err(|error| known.stopped(error))
+            undone.map_err(|error| known.stopped(error))?
         }
-        Err(error) => Err(known.stopped(error)),
-    }
+        Err(error) => return Err(known.stopped(error)),
+    };
+    Box::pin(known.tidy(&done, host)).await;
+    Ok(done)
 }
 
 /// What became of moves that were to be taken back.
@@ -215,6 +220,12 @@ impl Known {
         let roles = self.origin.roles.clone();
         let options = options(&place.account, &roles, cancel);
         Runner::new(&self.connection.aws, roles, host, options)
+    }
+
+    /// Takes away what a deployment that was killed has left in the stacks of a run.
+    async fn tidy(&self, done: &Done, host: &dyn Host) {
+        let place = (&self.origin.environment, &self.origin.roles);
+        leftovers::delete_change_sets(&self.connection.aws, place, &done.stacks, host).await;
     }
 
     /// Plans how to undo a run from the templates as they are now.

@@ -13,6 +13,7 @@ mod deployment;
 mod detect;
 mod error;
 mod files;
+mod leftovers;
 pub mod local;
 mod parameters;
 mod plan_file;

@@ -61,7 +61,9 @@ impl Wire {
             for client in listener.incoming() {
                 let shared = Arc::clone(&shared);
                 // A connection that breaks is the end of it, and that is all.
-                std::thread::spawn(move || client.and_then(|client| serve(client, server, &shared)));
+                std::thread::spawn(move || {
+                    client.and_then(|client| serve(client, server, &shared))
+                });
             }
         });
         Self { address, watched }

@@ -48,7 +48,10 @@ pub struct State {
 impl State {
     /// The same without the numbers of what was not there before: in which order it was created
     /// does not matter.
-    pub fn since(&self, before: &Self) -> (BTreeMap<String, String>, BTreeMap<String, Option<u64>>) {
+    pub fn since(
+        &self,
+        before: &Self,
+    ) -> (BTreeMap<String, String>, BTreeMap<String, Option<u64>>) {
         let stacks = self.stacks.iter().map(|(name, (_, body))| (name.clone(), body.clone()));
         let known = |number: &u64| before.things.values().any(|other| other == number);
         let things = self.things.iter();
@@ -181,7 +184,7 @@ impl World {
                 }
             }
             let sets = region.list_change_sets(&name, None).unwrap().items;
-            let left = sets.into_iter().filter(|set| set.execution_status != "EXECUTE_COMPLETE");
+            let left = sets.into_iter().filter(|set| !set.execution_status.starts_with("EXECUTE_"));
             change_sets.extend(
                 left.map(|set| format!("{} of {name}: {}", set.name, set.execution_status)),
             );

@@ -44,6 +44,8 @@ pub struct Undone {
     pub kept: usize,
     /// Why the others could not be taken back, a sentence each.
     pub problems: Vec<String>,
+    /// The journal of a reversal that has stopped in the middle and can be continued.
+    pub stopped: Option<PathBuf>,
 }
 
 impl DeploymentFailed {
@@ -85,6 +87,10 @@ impl DeploymentFailed {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         let journal = |undone: &Undone| undone.journal.as_ref().map(|it| it.display().to_string());
+        if let Some(stopped) = self.undone.iter().find_map(|undone| undone.stopped.as_ref()) {
+            let stopped = stopped.display();
+            return Some(format!("`cdkr resume {stopped}` goes on to take the moves back"));
+        }
         let failed = self.undone.iter().find(|undone| !undone.problems.is_empty());
         if let Some(journal) = failed.and_then(journal) {
             return Some(format!("`cdkr revert {journal}` tries again to take the moves back"));
@@ -147,6 +153,9 @@ impl fmt::Display for Undone {
         if self.kept > 0 {
             parts.push(moves(self.kept, "stay", "stays"));
         }
+        if parts.is_empty() {
+            parts.push("no move was taken back to the end".to_owned());
+        }
         write!(f, "{}: {}", self.environment, parts.join(", "))?;
         for problem in &self.problems {
             write!(f, "\n  not taken back: {problem}")?;
@@ -191,11 +200,12 @@ pub(super) async fn take_back(
         all.push(match undone {
             Ok(taken) => {
                 let afterwards::Taken { back, kept, problems } = taken;
-                Undone { environment, journal, back, kept, problems }
+                Undone { environment, journal, back, kept, problems, stopped: None }
             }
             Err(error) => {
                 let problems = vec![sentence(&error)];
-                Undone { environment, journal, back: 0, kept: 0, problems }
+                let stopped = stopped(&error);
+                Undone { environment, journal, back: 0, kept: 0, problems, stopped }
             }
         });
     }
@@ -224,9 +234,15 @@ pub(super) async fn take_back_all(
         && let Some(journal) = run.journal.clone().filter(|_| run.done > 0)
     {
         let result = Box::pin(afterwards::revert(&place, &journal, host, cancel)).await;
-        let problems = result.err().map(|error| sentence(&error)).into_iter().collect();
-        let environment = environment.clone();
-        all.push(Undone { environment, journal: Some(journal), back: run.done, kept: 0, problems });
+        let error = result.err();
+        all.push(Undone {
+            environment: environment.clone(),
+            journal: Some(journal),
+            back: if error.is_some() { 0 } else { run.done },
+            kept: 0,
+            problems: error.iter().map(sentence).collect(),
+            stopped: error.as_ref().and_then(stopped),
+        });
     }
     let mut left = BTreeMap::new();
     for one in carried {
@@ -245,8 +261,15 @@ pub(super) fn kept(carried: &[Carried]) -> Vec<Undone> {
         back: 0,
         kept: one.moves(),
         problems: Vec::new(),
+        stopped: None,
     });
     each.collect()
+}
+
+/// The journal of a reversal that can be continued.
+fn stopped(error: &Error) -> Option<PathBuf> {
+    let Error::Run { source, .. } = error else { return None };
+    source.journal.clone().filter(|_| !source.problem.is_final())
 }
 
 /// An error with its causes, in a line.

@@ -68,9 +68,15 @@ pub async fn prepare_deployment(
     host: &dyn Host,
 ) -> Result<Deployment, Error> {
     let settings = Settings {
-        // A new embedded CloudFormation is as good as one in which nothing is deployed; and the
-        // role is that of CloudFormation here, not ours.
-        account: Account { creates_local: true, role_arn: None, ..settings.account.clone() },
+        // A new embedded CloudFormation is as good as one in which nothing is deployed; the role is
+        // that of CloudFormation here, not ours; and what an earlier deployment has begun goes on
+        // by itself, so that it is waited for.
+        account: Account {
+            creates_local: true,
+            role_arn: None,
+            wait: true,
+            ..settings.account.clone()
+        },
         ..settings.clone()
     };
     Box::pin(prepare(settings, deploying, &Refusals::new(), host)).await
