@@ -237,6 +237,22 @@ fn without_rollback_the_moves_stay() {
 }
 
 #[test]
+fn what_is_handed_over_is_not_taken_away_by_a_deployment_that_fails() {
+    // The policy of a function goes with it to another stack, and cannot be moved.
+    let place = deployed("move");
+    let after = app("move", "after");
+    let said = lines(&place, &deploy(&after, &[]));
+    let deployed: Vec<&str> = said
+        .iter()
+        .filter(|line| line["event"] == "deploying")
+        .map(|line| line["stack"].as_str().unwrap())
+        .collect();
+    assert_eq!(deployed, ["Storage", "Ingest", "Storage"], "{said:?}");
+    let now = Json::from_iter(templates(&place)).to_string();
+    assert_eq!(now.matches("CdkrFiller").count(), 0, "{now}");
+}
+
+#[test]
 fn the_deadly_embrace_needs_one_deployment() {
     let place = deployed("embrace");
     let after = app("embrace", "after");

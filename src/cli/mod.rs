@@ -31,7 +31,8 @@ Exit codes:
   0    done, or nothing to do
   1    failed
   2    wrong usage, or nobody there to answer a question
-  3    some resources cannot be told apart, or data would be lost: nothing was changed
+  3    some resources cannot be told apart, or data would be lost; nothing was changed, unless
+       the message says what was
   4    refactor --dry-run --check: some resources moved
   130  interrupted")]
 struct Arguments {

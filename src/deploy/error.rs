@@ -127,6 +127,31 @@ impl DeployError {
         }
     }
 
+    /// Whether CloudFormation goes on with a stack that is not watched any more.
+    pub fn goes_on(&self) -> bool {
+        match self {
+            Self::Stacks { failed, .. } => failed.iter().any(|(_, error)| error.is_running()),
+            _ => false,
+        }
+    }
+
+    /// Whether a stack was left in the middle of its deployment, because it was not to be rolled
+    /// back or could not be.
+    pub fn is_left_half_done(&self) -> bool {
+        let is_stuck = |status: &StackStatus| {
+            matches!(
+                status.0.as_str(),
+                "UPDATE_FAILED" | "CREATE_FAILED" | "UPDATE_ROLLBACK_FAILED"
+            )
+        };
+        match self {
+            Self::Stacks { failed, .. } => {
+                failed.iter().any(|(_, error)| error.status().is_some_and(is_stuck))
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the stacks that were deployed nevertheless, in the order of their ends.
     pub fn deployed(&self) -> &[DeployedStack] {
         match self {

@@ -16,6 +16,8 @@ pub struct PlannedStack {
     pub exists: bool,
     /// What the deployment does to its resources, nested stacks included.
     pub effects: Vec<Effect>,
+    /// The logical IDs that resources keep although the app has others for them.
+    pub kept: Vec<String>,
     /// The names of exports that are kept until others do not import them any more, each with
     /// those others.
     pub held: Vec<(String, Vec<String>)>,

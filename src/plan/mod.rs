@@ -27,6 +27,7 @@ mod build;
 mod characters;
 mod choices;
 mod forecast;
+mod guard;
 mod guide;
 mod hand_over;
 mod limits;
@@ -49,6 +50,7 @@ pub use forecast::{
     Allowed, AllowedError, Effect, EffectKind, Forecast, ForecastRequest, HeldExport, Holding,
     PlannedChange, StackForecast, after, as_the_app_says, forecast, judge,
 };
+pub use guard::guarded;
 pub use reverse::{Past, reverse};
 pub use steps::{
     Action, Batch, BatchStack, Change, Finding, HandOver, Move, Plan, Purpose, Severity, Staying,

@@ -24,7 +24,7 @@ pub use events::{event_json, event_line};
 pub use json::{found_line, json};
 pub use local::{local_stack, local_stacks, local_stacks_json};
 pub use markdown::markdown;
-pub use outlook::{dangers, deployed, deployed_json, kept, outlook, outlook_json};
+pub use outlook::{dangers, deployed, deployed_json, failed_json, kept, outlook, outlook_json};
 pub use permissions::{permissions, permissions_json};
 pub use plan::{carried, carried_json, finding, planned, plans};
 pub use table::{moved, table};

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use super::text::{columns, count, paint, plain};
-use super::{Style, finding};
+use super::{Style, finding, permissions_json};
+use crate::analyze::PermissionChange;
 use crate::deploy::{Danger, DeployedStack, Outcome, PlannedStack};
 use crate::model::Environment;
 use crate::plan::{Effect, EffectKind, Finding};
@@ -23,6 +24,9 @@ pub fn outlook(
     for stack in stacks {
         lines.push(format!("  {}  {}", plain(&stack.id), summary(stack)));
         lines.extend(effects(&stack.effects, style));
+        for id in &stack.kept {
+            lines.push(format!("    keeps the logical ID {}, which cannot be moved", plain(id)));
+        }
         for (export, importers) in &stack.held {
             lines.push(format!(
                 "    keeps the export {} until it is not imported any more by {}",
@@ -102,19 +106,24 @@ fn row(effect: &Effect) -> Vec<String> {
     ]
 }
 
-/// Renders what would be lost.
+/// Renders what would be lost, by environment.
 pub fn dangers(dangers: &[Danger]) -> String {
-    let mut lines =
-        vec![paint::loss("Data or identity would be lost, or the deployment would fail:")];
+    let heading = "Data or identity would be lost, or the deployment would fail:";
+    let mut lines = vec![paint::loss(heading)];
+    let mut environment: Option<&Environment> = None;
     for danger in dangers {
+        if environment != Some(&danger.environment) {
+            environment = Some(&danger.environment);
+            lines.push(format!("  in {}:", danger.environment));
+        }
         let id = danger.physical_id.as_ref().map(|id| format!(" ({})", plain(id)));
         lines.push(format!(
-            "  {}  {}{}",
+            "    {}  {}{}",
             plain(&danger.resource_type),
             plain(&danger.place),
             id.unwrap_or_default()
         ));
-        lines.push(format!("    {}", plain(&danger.reason)));
+        lines.push(format!("      {}", plain(&danger.reason)));
     }
     lines.join("\n") + "\n"
 }
@@ -173,7 +182,12 @@ pub fn kept(environment: &Environment, kept: &[Kept], journal: Option<&Path>) ->
 }
 
 /// Returns what a deployment would do as a JSON value.
-pub fn outlook_json(stacks: &[PlannedStack], dangers: &[Danger]) -> Json {
+pub fn outlook_json(
+    stacks: &[PlannedStack],
+    dangers: &[Danger],
+    findings: &[(Environment, Finding)],
+    permissions: &[(Environment, Vec<PermissionChange>)],
+) -> Json {
     let effect = |effect: &Effect| {
         let (kind, properties) = match &effect.kind {
             EffectKind::Add => ("add", &[][..]),
@@ -193,6 +207,7 @@ pub fn outlook_json(stacks: &[PlannedStack], dangers: &[Danger]) -> Json {
             json!({"id": stack.id, "account": stack.environment.account,
                 "region": stack.environment.region, "stack": stack.name, "exists": stack.exists,
                 "effects": stack.effects.iter().map(effect).collect::<Vec<_>>(),
+                "keptLogicalIds": stack.kept,
                 "heldExports": stack.held.iter().map(|(name, importers)|
                     json!({"name": name, "importers": importers})).collect::<Vec<_>>()})
         })
@@ -205,7 +220,19 @@ pub fn outlook_json(stacks: &[PlannedStack], dangers: &[Danger]) -> Json {
                 "reason": one.reason})
         })
         .collect();
-    json!({"event": "outlook", "version": 1, "stacks": stacks, "dangers": dangers})
+    let findings: Vec<Json> = findings
+        .iter()
+        .map(|(environment, finding)| {
+            json!({"account": environment.account, "region": environment.region,
+                "finding": finding})
+        })
+        .collect();
+    let permissions: Vec<Json> = permissions
+        .iter()
+        .map(|(environment, changes)| permissions_json(environment, changes))
+        .collect();
+    json!({"event": "outlook", "version": 1, "stacks": stacks, "dangers": dangers,
+        "findings": findings, "permissions": permissions})
 }
 
 /// Returns what was deployed as a JSON value.
@@ -230,4 +257,10 @@ pub fn deployed_json(stacks: &[DeployedStack], kept: &[(Environment, Vec<Kept>)]
         })
         .collect();
     json!({"event": "finished", "version": 1, "stacks": stacks, "moved": kept})
+}
+
+/// Returns why a deployment has failed as a JSON value: what happened, and why, one after the
+/// other.
+pub fn failed_json(chain: &[String]) -> Json {
+    json!({"event": "failed", "version": 1, "reasons": chain})
 }

@@ -160,6 +160,14 @@ pub enum Error {
         .0.environment, .0.place, .0.reason
     )]
     NewDanger(Box<crate::deploy::Danger>),
+    /// What was planned again cannot be deployed.
+    #[error("{environment}: planned again without what CloudFormation refuses: {finding}")]
+    NewRefusal {
+        /// The account and region.
+        environment: Environment,
+        /// What forbids it.
+        finding: String,
+    },
     /// Outputs cannot be written.
     #[error("cannot write the outputs to `{}`: {error}", .file.display())]
     Outputs {

@@ -26,6 +26,16 @@ pub(super) fn keep_out_of_git(records: &Path) -> io::Result<()> {
     make_private(records)
 }
 
+/// Whether a file can be written, without writing it. Its directory is made if it is not there.
+pub(super) fn check_writable(file: &Path) -> io::Result<()> {
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    std::fs::create_dir_all(directory)?;
+    NamedTempFile::new_in(directory)?.close()
+}
+
 /// Writes a file as a whole or not at all, with the usual permissions: it is for others to read.
 pub(super) fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     write_private(file, bytes)?;

@@ -199,7 +199,8 @@ Exit codes:
   0    done, or nothing to do
   1    failed, or somebody said to stop; the message says what was changed
   2    wrong usage, or nobody there to answer a question
-  3    some resources cannot be told apart, or data would be lost: nothing was changed
+  3    some resources cannot be told apart, or data would be lost; nothing was changed, unless
+       the message says what was
   130  interrupted";
 
 /// The form of the answer.

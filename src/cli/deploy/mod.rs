@@ -9,7 +9,7 @@ use super::host::TerminalHost;
 use super::terminal::Terminal;
 use super::work::{Cancelling, block_on};
 use crate::report;
-use crate::settings::{Deploying, Place, Settings, Surroundings};
+use crate::settings::{Deploying, Method, Place, Settings, Surroundings};
 use crate::toolkit::{self, Choice, Deployment, Finished, Outlook};
 use arguments::Form;
 use questions::Answer;
@@ -48,7 +48,8 @@ struct Flow<'a> {
 
 impl Flow<'_> {
     fn go(mut self, deployment: Deployment) -> Result<Exit, Failure> {
-        self.say_what_was_found(&deployment)?;
+        let kept = deployment.outlook(Choice::Move)?;
+        self.say_what_was_found(&deployment, &kept)?;
         let ignores = self.settings.ignore_ambiguous_refactoring.value;
         let outcome = &deployment.prepared.outcome;
         if outcome.ambiguities() > 0 && !ignores {
@@ -71,7 +72,17 @@ impl Flow<'_> {
         if choice == Choice::Move && deployment.prepared.refusals().next().is_some() {
             return Err(Failure::PlanRefused);
         }
+        if self.deploying.method == Method::PrepareChangeSet && deployment.has_steps(choice) {
+            return Err(Failure::Stopped(
+                "stopped: nothing was changed. Change sets can only be prepared when nothing has \
+                 to be moved or handed over first: `cdkr refactor` does that"
+                    .to_owned(),
+            ));
+        }
         let mut outlook = deployment.outlook(choice)?;
+        if choice == Choice::Replace && self.arguments.output == Form::Table {
+            self.terminal.answer(&report::plans(&deployment.steps(choice)))?;
+        }
         self.say_what_would_happen(&outlook)?;
         if outlook.refusals().next().is_some() {
             return Err(Failure::PlanRefused);
@@ -88,11 +99,29 @@ impl Flow<'_> {
         let work = toolkit::carry_out_deployment(deployment, outlook, self.host, cancel.receiver());
         let finished = cancel.block_on(work);
         self.host.clear();
-        self.say_what_was_done(&finished?)?;
-        Ok(Exit::Done)
+        let finished = match finished {
+            Ok(finished) => finished,
+            Err(failure) => {
+                if self.arguments.output == Form::Json {
+                    let line = report::failed_json(&failure.chain()).to_string();
+                    self.terminal.answer(&(line + "\n"))?;
+                }
+                return Err(failure);
+            }
+        };
+        self.say_what_was_done(&finished)?;
+        match finished.unwritten {
+            Some(error) => Err((*error).into()),
+            None => Ok(Exit::Done),
+        }
     }
 
-    fn say_what_was_found(&mut self, deployment: &Deployment) -> Result<(), Failure> {
+    /// `outlook` is that of the moves.
+    fn say_what_was_found(
+        &mut self,
+        deployment: &Deployment,
+        outlook: &Outlook,
+    ) -> Result<(), Failure> {
         let prepared = &deployment.prepared;
         for warning in &prepared.outcome.warnings {
             self.terminal.warning(warning);
@@ -103,7 +132,7 @@ impl Flow<'_> {
         for note in &prepared.outcome.notes {
             self.terminal.note(note);
         }
-        let (found, plans) = (&prepared.outcome.environments, prepared.plans());
+        let (found, plans) = (&prepared.outcome.environments, outlook.shown(prepared.plans()));
         let style = self.arguments.style();
         if self.arguments.output == Form::Json {
             self.terminal.answer(&(report::found_line(found, &plans, style) + "\n"))?;
@@ -123,7 +152,8 @@ impl Flow<'_> {
 
     fn say_what_would_happen(&mut self, outlook: &Outlook) -> Result<(), Failure> {
         if self.arguments.output == Form::Json {
-            let line = report::outlook_json(&outlook.stacks, &outlook.dangers).to_string();
+            let Outlook { stacks, dangers, findings, broadening, .. } = outlook;
+            let line = report::outlook_json(stacks, dangers, findings, broadening).to_string();
             self.terminal.answer(&(line + "\n"))?;
             return Ok(());
         }

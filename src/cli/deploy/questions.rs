@@ -94,7 +94,6 @@ pub(super) fn approval(
 ) -> Result<bool, Failure> {
     let text = match deploying.require_approval.value {
         Approval::Never => return Ok(true),
-        Approval::AnyChange if outlook.is_empty() => return Ok(true),
         Approval::Broadening if outlook.broadening.is_empty() => return Ok(true),
         Approval::AnyChange => "Deploy these changes?",
         Approval::Broadening => "Permissions become broader, as shown. Deploy these changes?",

@@ -170,10 +170,14 @@ impl Allowed {
         }
         let nothing = BTreeSet::new();
         let paths = self.paths.get(&place).unwrap_or(&nothing);
-        let names =
-            || [place.as_str(), resource_type].into_iter().chain(paths.iter().map(String::as_str));
         self.entries.iter().any(|(entry, matcher)| {
-            names().any(|name| {
+            // An entry means one kind of thing: `App*` must not allow every type of AWS.
+            let names: Vec<&str> = if entry.contains("::") {
+                vec![resource_type]
+            } else {
+                [place.as_str()].into_iter().chain(paths.iter().map(String::as_str)).collect()
+            };
+            names.into_iter().any(|name| {
                 let own = name == entry || name.strip_suffix("/Resource") == Some(entry);
                 own || matcher.as_ref().is_some_and(|matcher| matcher.is_match(name))
             })

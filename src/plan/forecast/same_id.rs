@@ -38,9 +38,16 @@ pub(super) fn keep(request: &ForecastRequest<'_>) -> SameIds {
         findings: Vec::new(),
     };
     let mut renames: BTreeMap<String, BTreeMap<Text, Text>> = BTreeMap::new();
+    for (stack, old, new) in recorded_ids(request) {
+        same.kept.insert(format!("{stack}.{old}"));
+        renames.entry(stack).or_default().insert(new, old);
+    }
     for staying in request.staying.iter().filter(|staying| matters(staying)) {
+        if same.kept.contains(&staying.source) {
+            continue;
+        }
         let Some((stack, old, new)) = within_a_stack(request, staying) else { continue };
-        if !request.keep_names && record(request, &stack, &old) != Some(new.as_str()) {
+        if !request.keep_names {
             same.findings.push(could_be_kept(staying));
             continue;
         }
@@ -82,10 +89,30 @@ fn within_a_stack(
     (is_new && is_free).then(|| (name.to_owned(), Text::from(old), Text::from(new)))
 }
 
-/// The logical ID that the app had for a deployed resource when its own was kept.
-fn record<'r>(request: &ForecastRequest<'r>, stack: &str, id: &str) -> Option<&'r str> {
-    let now = request.now.stacks.iter().find(|one| one.stack.name.as_str() == stack)?;
-    now.stack.template.resource(id)?.get("Metadata")?.get(KEPT_ID)?.as_str()
+/// What was kept before and is called the same by the app: stack, deployed and new logical ID. What
+/// else has changed of the resource does not matter.
+fn recorded_ids(request: &ForecastRequest<'_>) -> Vec<(String, Text, Text)> {
+    let mut found = Vec::new();
+    for now in &request.now.stacks {
+        let name = now.stack.name.as_str();
+        if name.contains('/') || !request.selected.contains(name) {
+            continue;
+        }
+        let Some(local) = request.local.iter().find(|stack| stack.name == now.stack.name) else {
+            continue;
+        };
+        for (old, body) in now.stack.template.resources() {
+            let record = body.get("Metadata").and_then(|data| data.get(KEPT_ID)?.as_str());
+            let Some(new) = record else { continue };
+            let is_free = local.template.resource(old).is_none()
+                && now.stack.template.resource(new).is_none();
+            let is = local.template.resource(new);
+            if is_free && is.is_some_and(|is| is.get("Type") == body.get("Type")) {
+                found.push((name.to_owned(), old.clone(), Text::from(new)));
+            }
+        }
+    }
+    found
 }
 
 /// The template with other logical IDs: new ones become deployed ones.

@@ -12,10 +12,10 @@ use super::{Finished, proof, stages::stages};
 use crate::assembly::{self, AssemblyStack, LoadOptions};
 use crate::aws::ChangeSetChange;
 use crate::deploy::{
-    self, Danger, DeployError, DeployOptions, DeployRequest, Deployed, DeployedStack, Method,
+    self, DeployError, DeployOptions, DeployRequest, Deployed, DeployedStack, Method,
 };
 use crate::event::Host;
-use crate::plan::{PlannedChange, judge};
+use crate::plan::{Allowed, PlannedChange, judge};
 use crate::settings::{self, Deploying};
 
 /// Carries out a deployment as somebody has agreed to it: publishes assets, moves resources if the
@@ -60,6 +60,10 @@ impl<'a> Work<'a> {
     }
 
     async fn carry_out(mut self) -> Result<Finished, Error> {
+        if let Some(file) = &self.deployment.deploying.outputs_file {
+            files::check_writable(file)
+                .map_err(|error| Error::Outputs { file: file.clone(), error })?;
+        }
         self.publish().await?;
         let (carried, moved) = self.move_resources().await?;
         if let Err(error) = moved {
@@ -71,7 +75,7 @@ impl<'a> Work<'a> {
         match Box::pin(self.deploy()).await? {
             Ok(deployed) => self.finish(carried, deployed).await,
             Err(error) => {
-                let undone = if self.deployment.deploying.rollback && !error.is_cancelled() {
+                let undone = if self.takes_back(&error) {
                     let left = failure::not_deployed(&self.deployment, &error);
                     Box::pin(failure::take_back(
                         &self.deployment,
@@ -134,7 +138,8 @@ impl<'a> Work<'a> {
                 }
                 self.deployment.prepared = prepared;
                 let mut outlook = self.deployment.outlook(choice)?;
-                outlook.allowed = self.outlook.allowed.clone();
+                outlook.allowed.clone_from(&self.outlook.allowed);
+                outlook.consented.clone_from(&self.outlook.consented);
                 self.outlook = outlook;
                 Ok((carried, Ok(())))
             }
@@ -148,9 +153,11 @@ impl<'a> Work<'a> {
         };
         let judge = |stack: &AssemblyStack, changes: &[ChangeSetChange]| {
             let name = stack.stack.name.as_str();
+            let nothing = Allowed::default();
+            let allowed = self.outlook.allowed.get(&stack.environment).unwrap_or(&nothing);
             let judged = changes.iter().flat_map(|change| {
                 let (stack, change) = planned(name, change);
-                judge(&stack, &[change], &self.outlook.allowed)
+                judge(&stack, &[change], allowed)
             });
             let reasons: Vec<String> = judged.collect();
             if reasons.is_empty() { Ok(()) } else { Err(reasons) }
@@ -173,11 +180,15 @@ impl<'a> Work<'a> {
     }
 
     async fn finish(self, carried: Vec<Carried>, deployed: Deployed) -> Result<Finished, Error> {
-        let written = self.write_outputs(&deployed.stacks);
+        let unwritten = self.write_outputs(&deployed.stacks).err().map(Box::new);
         let (proof, mut notes) = Box::pin(proof::prove(&self.deployment, &carried)).await;
         notes.extend(self.left_behind(&carried));
-        written?;
-        Ok(Finished { carried, stacks: deployed.stacks, proof, notes })
+        Ok(Finished { carried, stacks: deployed.stacks, proof, notes, unwritten })
+    }
+
+    /// Whether moves are taken back: not from under a deployment that goes on.
+    fn takes_back(&self, error: &DeployError) -> bool {
+        self.deployment.deploying.rollback && !error.is_cancelled() && !error.goes_on()
     }
 
     /// Stacks that resources have left and that the app does not have any more.
@@ -224,15 +235,14 @@ impl<'a> Work<'a> {
 fn check_outlook(before: &Deployment, agreed: &Outlook, again: &Deployment) -> Result<(), Error> {
     debug_assert_eq!(before.targets.ids, again.targets.ids);
     let outlook = again.outlook(Choice::Move)?;
-    let known: BTreeSet<&Danger> = agreed.dangers.iter().collect();
-    let is_new = |danger: &&Danger| {
-        let place = danger.place.split_once('.');
-        !known.contains(danger)
-            && !place
-                .is_some_and(|(stack, id)| agreed.allowed.allows(stack, id, &danger.resource_type))
-    };
-    match outlook.dangers.iter().find(is_new) {
-        Some(danger) => Err(Error::NewDanger(Box::new(danger.clone()))),
+    if let Some(danger) = outlook.dangers.iter().find(|one| !agreed.consented.contains(one)) {
+        return Err(Error::NewDanger(Box::new(danger.clone())));
+    }
+    match outlook.refusals().next() {
+        Some((environment, finding)) => Err(Error::NewRefusal {
+            environment: environment.clone(),
+            finding: format!("{}: {} {}", finding.stack, finding.message, finding.remedy),
+        }),
         None => Ok(()),
     }
 }

@@ -106,6 +106,15 @@ impl DeploymentFailed {
         {
             return Some(hint);
         }
+        if let Cause::Deploying(error) = &self.cause
+            && error.is_left_half_done()
+        {
+            return Some(
+                "roll the stack back (`aws cloudformation rollback-stack --stack-name …`), then \
+                 `cdkr deploy` goes on, or `cdkr revert` takes the moves back"
+                    .to_owned(),
+            );
+        }
         if self.undone.iter().any(|undone| undone.kept > 0 && undone.back == 0) {
             return Some(
                 "`cdkr deploy` goes on from here; `cdkr revert` takes the moves back".to_owned(),

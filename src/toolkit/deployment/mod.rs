@@ -19,7 +19,7 @@ pub use prepare::{Deployment, prepare_deployment};
 pub use proof::Proof;
 pub use targets::Joined;
 
-use super::Carried;
+use super::{Carried, Error};
 use crate::deploy::DeployedStack;
 
 /// A deployment that has ended well.
@@ -33,4 +33,6 @@ pub struct Finished {
     pub proof: Proof,
     /// What somebody should know, or do next.
     pub notes: Vec<String>,
+    /// Why the outputs are not written.
+    pub unwritten: Option<Box<Error>>,
 }

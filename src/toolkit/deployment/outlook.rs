@@ -8,7 +8,7 @@ use crate::analyze::{PermissionChange, permissions};
 use crate::deploy::{Danger, PlannedStack};
 use crate::model::{DeployedEnvironment, Environment, Stack};
 use crate::plan::{
-    self, Allowed, Effect, Finding, Forecast, ForecastRequest, HandOver, Severity, Staying,
+    self, Allowed, Effect, Finding, Forecast, ForecastRequest, HandOver, Plan, Severity, Staying,
 };
 
 /// What is done about the moves (RFC 0162).
@@ -35,7 +35,10 @@ pub struct Outlook {
     /// Permissions that become broader, by environment.
     pub broadening: Vec<(Environment, Vec<PermissionChange>)>,
     pub(super) forecasts: Vec<Forecast>,
-    pub(super) allowed: Allowed,
+    /// What may be lost, by environment: consent for one is none for another.
+    pub(super) allowed: BTreeMap<Environment, Allowed>,
+    /// What somebody has agreed to lose.
+    pub(super) consented: BTreeSet<Danger>,
 }
 
 impl Outlook {
@@ -46,17 +49,39 @@ impl Outlook {
 
     /// Takes it that somebody has agreed to what would be lost.
     pub fn allow_dangers(&mut self) {
-        self.dangers.clear();
-        for effect in self.stacks.iter().flat_map(|stack| &stack.effects) {
-            if effect.danger.is_some() {
-                self.allowed.foresee(effect);
+        self.consented.extend(std::mem::take(&mut self.dangers));
+        for stack in &self.stacks {
+            let allowed = self.allowed.entry(stack.environment.clone()).or_default();
+            for effect in stack.effects.iter().filter(|effect| effect.danger.is_some()) {
+                allowed.foresee(effect);
             }
         }
     }
 
-    /// Whether nothing would happen.
-    pub fn is_empty(&self) -> bool {
-        self.stacks.iter().all(|stack| stack.exists && stack.effects.is_empty())
+    /// Returns plans as they are to be shown: what keeps its logical ID is not replaced.
+    pub fn shown(&self, mut plans: Vec<Plan>) -> Vec<Plan> {
+        for plan in &mut plans {
+            let kept = self.kept(&plan.environment());
+            let (stay, anew): (Vec<_>, Vec<_>) = std::mem::take(&mut plan.staying)
+                .into_iter()
+                .partition(|staying| kept.contains(&staying.source));
+            plan.staying = anew;
+            plan.findings.retain(|finding| {
+                let place = finding.resource.as_ref().map(|id| format!("{}.{id}", finding.stack));
+                let is_about = |staying: &Staying| {
+                    let ends = [&staying.source, &staying.destination];
+                    place.as_ref().is_some_and(|place| ends.contains(&place))
+                };
+                !stay.iter().any(is_about)
+            });
+        }
+        plans
+    }
+
+    /// Returns the resources that keep the logical IDs that they have, `Stack.LogicalId`.
+    pub fn kept(&self, environment: &Environment) -> BTreeSet<String> {
+        let own = self.forecasts.iter().filter(|one| one.environment == *environment);
+        own.flat_map(|one| one.kept.iter().cloned()).collect()
     }
 }
 
@@ -66,11 +91,13 @@ impl Deployment {
     /// # Errors
     /// When an entry of `--allow-replacement` is malformed.
     pub fn outlook(&self, choice: Choice) -> Result<Outlook, Error> {
-        let entries = self.deploying.allow_replacement.iter().map(String::as_str);
-        let mut allowed =
-            Allowed::parse(entries).map_err(|error| Error::Allowed(Box::new(error)))?;
-        for (_, sides) in &self.prepared.environments {
-            allowed.know(sides.deployed.iter().chain(&sides.local));
+        let mut allowed = BTreeMap::new();
+        for (environment, sides) in &self.prepared.environments {
+            let entries = self.deploying.allow_replacement.iter().map(String::as_str);
+            let mut own =
+                Allowed::parse(entries).map_err(|error| Error::Allowed(Box::new(error)))?;
+            own.know(sides.deployed.iter().chain(&sides.local));
+            allowed.insert(environment.clone(), own);
         }
         let mut outlook = Outlook {
             choice,
@@ -80,6 +107,7 @@ impl Deployment {
             broadening: Vec::new(),
             forecasts: Vec::new(),
             allowed,
+            consented: BTreeSet::new(),
         };
         let environments: BTreeSet<&Environment> =
             self.stacks().map(|stack| &stack.environment).collect();
@@ -121,12 +149,13 @@ impl Deployment {
             staying: plan.map(|plan| &*plan.staying).unwrap_or_default(),
             keep_names: self.deploying.keep_names,
         });
+        let allowed = outlook.allowed.get(environment).cloned().unwrap_or_default();
         outlook.findings.extend(found.findings.iter().map(|it| (environment.clone(), it.clone())));
         for stack in mine {
             let name = stack.stack.name.as_str();
             let of = found.stacks.iter().find(|one| one.name == name);
             let effects = of.map(|one| one.effects.clone()).unwrap_or_default();
-            let refused = outlook.allowed.refused(&effects);
+            let refused = allowed.refused(&effects);
             outlook.dangers.extend(refused.into_iter().map(|effect| danger(environment, effect)));
             let held = of.and_then(|one| one.holding.as_ref()).into_iter();
             let held = held.flat_map(|holding| &holding.exports);
@@ -135,6 +164,7 @@ impl Deployment {
                 environment: environment.clone(),
                 name: name.to_owned(),
                 exists: now.stacks.iter().any(|stack| stack.stack.name.as_str() == name),
+                kept: kept_ids(&found.kept, name),
                 effects,
                 held: held.map(|one| (one.name.clone(), one.importers.clone())).collect(),
             });
@@ -143,7 +173,7 @@ impl Deployment {
         let exclusive = staying.filter(|one| {
             one.hand_over == HandOver::Exclusive && !found.kept.contains(&one.source)
         });
-        for one in exclusive.filter(|one| !allows_staying(&outlook.allowed, one)) {
+        for one in exclusive.filter(|one| !allows_staying(&allowed, one)) {
             outlook.dangers.push(Danger {
                 environment: environment.clone(),
                 place: one.source.clone(),
@@ -201,6 +231,12 @@ impl Deployment {
         });
         needed.collect()
     }
+}
+
+/// The logical IDs of a stack among places.
+fn kept_ids(places: &BTreeSet<String>, stack: &str) -> Vec<String> {
+    let own = places.iter().filter_map(|place| place.split_once('.'));
+    own.filter(|(name, _)| *name == stack).map(|(_, id)| id.to_owned()).collect()
 }
 
 fn danger(environment: &Environment, effect: &Effect) -> Danger {

@@ -12,6 +12,7 @@ use super::targets::{Joined, Targets, asked_for};
 use crate::assembly::{Assembly, AssemblyStack};
 use crate::event::Host;
 use crate::model::{Environment, Object, Stack, StackName, Text};
+use crate::plan::Plan;
 use crate::settings::{Account, App, Deploying, Origin, Parameter, Setting, Settings};
 
 /// What is to be deployed, compared with what is deployed, with the plans of the moves.
@@ -48,6 +49,16 @@ impl Deployment {
             Choice::Move => &self.prepared.plans,
             Choice::Replace => &self.standing,
         }
+    }
+
+    /// Returns what is carried out before stacks are deployed.
+    pub fn steps(&self, choice: Choice) -> Vec<Plan> {
+        self.plans(choice).iter().map(|one| one.plan.clone()).collect()
+    }
+
+    /// Whether anything is carried out before stacks are deployed.
+    pub fn has_steps(&self, choice: Choice) -> bool {
+        self.plans(choice).iter().any(|one| !one.plan.steps.is_empty())
     }
 
     pub(super) fn sides(&self, environment: &Environment) -> Option<&Sides> {
