@@ -14,7 +14,7 @@ use std::process::Output;
 
 use cdkr::local::Delays;
 use program::text;
-use wire::{Trap, Trouble};
+use wire::{Of, Trap, Trouble};
 use world::{DELAYS, State, World};
 
 /// The exit code of what was interrupted.
@@ -52,7 +52,7 @@ impl Reference {
     }
 
     fn trap(&self, at: usize, trouble: Trouble) -> (Trap, String) {
-        (Trap { at, trouble }, format!("{trouble:?} {at} ({})", self.effects[at - 1]))
+        (effect(at, trouble), format!("{trouble:?} {at} ({})", self.effects[at - 1]))
     }
 
     fn assert_deployed(&self, world: &World, what: &str) {
@@ -74,6 +74,11 @@ fn go_on(world: &World, what: &str) {
     assert!(said.contains("`cdkr resume` continues it"), "{what}: {said}");
     world.must(&["resume"], what);
     world.must(&world.deploy("after"), what);
+}
+
+/// Something that happens at a request with an effect.
+fn effect(at: usize, trouble: Trouble) -> Trap {
+    Trap { at, trouble, of: Of::Effects }
 }
 
 fn said(output: &Output) -> String {
@@ -160,6 +165,69 @@ fn a_connection_that_is_lost_for_a_moment_and_throttling_are_no_reason_to_fail()
     }
 }
 
+#[test]
+fn a_first_deployment_that_is_killed_is_begun_again() {
+    let deployed = World::new();
+    let (after, effects) = (deployed.settled(), deployed.wire.effects());
+    let places = |state: &State| state.things.keys().cloned().collect::<Vec<_>>();
+    for at in (1..=effects.len()).filter(|at| effects[at - 1] != "PutObject") {
+        for trouble in [
+            Trouble::KillBefore,
+            Trouble::KillAfter,
+            Trouble::InterruptBefore,
+            Trouble::LoseRequest,
+        ] {
+            let world = World::empty();
+            let what = format!("first, {trouble:?} {at} ({})", effects[at - 1]);
+            let output = world.run(&world.deploy("before"), Some(effect(at, trouble)));
+            assert_eq!(output.status.success(), trouble == Trouble::LoseRequest, "{what}");
+            world.must(&world.deploy("before"), &what);
+            let now = world.settled();
+            now.assert_settled(&what);
+            assert_eq!(places(&now), places(&after), "{what}");
+            assert_eq!(now.since(&after).0, after.since(&after).0, "{what}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: every request, those that only read included"]
+fn killed_at_any_request_of_all_it_is_continued_by_deploying_again() {
+    let reference = reference();
+    let undisturbed = reference.world.copy();
+    undisturbed.must(&undisturbed.deploy("after"), "undisturbed");
+    for at in 1..=undisturbed.wire.requests() {
+        for trouble in [Trouble::KillBefore, Trouble::KillAfter] {
+            let world = reference.world.copy();
+            let what = format!("{trouble:?} {at} of all");
+            let trap = Trap { at, trouble, of: Of::Requests };
+            world.run(&world.deploy("after"), Some(trap));
+            world.settled().assert_keeps(&reference.before, &what);
+            go_on(&world, &what);
+            reference.assert_deployed(&world, &what);
+        }
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: the program is patient"]
+fn a_connection_that_is_lost_for_good_leaves_what_can_be_continued() {
+    let reference = reference();
+    for at in reference.moments() {
+        let world = reference.world.copy();
+        let (trap, what) = reference.trap(at, Trouble::Down);
+        let output = world.run(&world.deploy("after"), Some(trap));
+        assert_eq!(output.status.code(), Some(1), "{what}");
+        eprintln!("== {what}\n{}", said(&output));
+        world.settled().assert_keeps(&reference.before, &what);
+        if let Some(command) = suggested(&output) {
+            world.must(&command, &what);
+        }
+        go_on(&world, &what);
+        reference.assert_deployed(&world, &what);
+    }
+}
+
 /// Deploys while a stack fails, so that moves are taken back.
 fn failing(world: &World, stack: &str, trap: Option<Trap>) -> Output {
     world.fail(stack, "Version6A868472");
@@ -192,7 +260,7 @@ fn reversal_is_resumed(stack: &str) {
         ] {
             let world = reference.world.copy();
             let what = format!("{stack} fails, {trouble:?} {at} ({})", effects[at - 1]);
-            let output = failing(&world, stack, Some(Trap { at, trouble }));
+            let output = failing(&world, stack, Some(effect(at, trouble)));
             world.settled().assert_keeps(&reference.before, &what);
             match (output.status.code(), suggested(&output)) {
                 (None, _) => drop(world.must(&["resume"], &what)),

@@ -91,10 +91,15 @@ fn copy(from: &Path, to: &Path) {
 impl World {
     /// An account in which the app is deployed as it was.
     pub fn new() -> Self {
-        let world = Self::open(tempfile::tempdir().unwrap(), DELAYS);
+        let world = Self::empty();
         let output = world.run(&world.deploy("before"), None);
         assert!(output.status.success(), "{}", text(&output.stderr));
         world
+    }
+
+    /// An account in which nothing is deployed.
+    pub fn empty() -> Self {
+        Self::open(tempfile::tempdir().unwrap(), DELAYS)
     }
 
     fn open(directory: tempfile::TempDir, delays: Delays) -> Self {
