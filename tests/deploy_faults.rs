@@ -14,8 +14,8 @@ use std::process::Output;
 
 use cdkr::local::Delays;
 use program::text;
-use wire::{Trap, Trouble};
-use world::{DELAYS, State, World};
+use wire::{Of, Trap, Trouble};
+use world::{DELAYS, State, World, deploy};
 
 /// The exit code of what was interrupted.
 const INTERRUPTED: i32 = 130;
@@ -33,7 +33,7 @@ fn reference() -> Reference {
     let world = World::new();
     let before = world.state();
     let undisturbed = world.copy();
-    undisturbed.must(&undisturbed.deploy("after"), "undisturbed");
+    undisturbed.must(&deploy("after"), "undisturbed");
     let (after, effects) = (undisturbed.settled(), undisturbed.wire.effects());
     after.assert_keeps(&before, "undisturbed");
     after.assert_settled("undisturbed");
@@ -52,7 +52,7 @@ impl Reference {
     }
 
     fn trap(&self, at: usize, trouble: Trouble) -> (Trap, String) {
-        (Trap { at, trouble }, format!("{trouble:?} {at} ({})", self.effects[at - 1]))
+        (effect(at, trouble), format!("{trouble:?} {at} ({})", self.effects[at - 1]))
     }
 
     fn assert_deployed(&self, world: &World, what: &str) {
@@ -65,7 +65,7 @@ impl Reference {
 
 /// Deploys again until nothing is left to do, as the program says.
 fn go_on(world: &World, what: &str) {
-    let output = world.run(&world.deploy("after"), None);
+    let output = world.run(&deploy("after"), None);
     if output.status.success() {
         return;
     }
@@ -73,7 +73,12 @@ fn go_on(world: &World, what: &str) {
     assert!(said.contains("an earlier run was interrupted"), "{what}: {said}");
     assert!(said.contains("`cdkr resume` continues it"), "{what}: {said}");
     world.must(&["resume"], what);
-    world.must(&world.deploy("after"), what);
+    world.must(&deploy("after"), what);
+}
+
+/// Something that happens at a request with an effect.
+fn effect(at: usize, trouble: Trouble) -> Trap {
+    Trap { at, trouble, of: Of::Effects }
 }
 
 fn said(output: &Output) -> String {
@@ -85,7 +90,7 @@ fn killed_and_deployed(reference: &Reference, moments: impl Iterator<Item = usiz
         for trouble in [Trouble::KillBefore, Trouble::KillAfter] {
             let world = reference.world.copy();
             let (trap, what) = reference.trap(at, trouble);
-            let output = world.run(&world.deploy("after"), Some(trap));
+            let output = world.run(&deploy("after"), Some(trap));
             assert_eq!(output.status.code(), None, "{what}");
             world.settled().assert_keeps(&reference.before, &what);
             go_on(&world, &what);
@@ -106,7 +111,7 @@ fn killed_at_any_request_its_moves_can_be_taken_back() {
     for at in reference.moments().skip(1) {
         let world = reference.world.copy();
         let (trap, what) = reference.trap(at, Trouble::KillBefore);
-        world.run(&world.deploy("after"), Some(trap));
+        world.run(&deploy("after"), Some(trap));
         world.must(&["revert", "--yes"], &what);
         let now = world.settled();
         now.assert_settled(&what);
@@ -127,7 +132,7 @@ fn interrupted_at_any_request_it_says_how_to_go_on_and_that_works() {
         for trouble in [Trouble::InterruptBefore, Trouble::InterruptAfter] {
             let world = reference.world.copy();
             let (trap, what) = reference.trap(at, trouble);
-            let output = world.run(&world.deploy("after"), Some(trap));
+            let output = world.run(&deploy("after"), Some(trap));
             assert_eq!(output.status.code(), Some(INTERRUPTED), "{what}: {}", said(&output));
             let said = said(&output);
             let resumes = said.contains("`cdkr resume` continues");
@@ -136,7 +141,7 @@ fn interrupted_at_any_request_it_says_how_to_go_on_and_that_works() {
             if resumes {
                 world.must(&["resume"], &what);
             }
-            world.must(&world.deploy("after"), &what);
+            world.must(&deploy("after"), &what);
             reference.assert_deployed(&world, &what);
         }
     }
@@ -153,17 +158,79 @@ fn a_connection_that_is_lost_for_a_moment_and_throttling_are_no_reason_to_fail()
             }
             let world = reference.world.copy();
             let (trap, what) = reference.trap(at, trouble);
-            let output = world.run(&world.deploy("after"), Some(trap));
+            let output = world.run(&deploy("after"), Some(trap));
             assert!(output.status.success(), "{what}: {}", said(&output));
             reference.assert_deployed(&world, &what);
         }
     }
 }
 
+#[test]
+fn a_first_deployment_that_is_killed_is_begun_again() {
+    let deployed = World::new();
+    let (after, effects) = (deployed.settled(), deployed.wire.effects());
+    let places = |state: &State| state.things.keys().cloned().collect::<Vec<_>>();
+    for at in (1..=effects.len()).filter(|at| effects[at - 1] != "PutObject") {
+        for trouble in [
+            Trouble::KillBefore,
+            Trouble::KillAfter,
+            Trouble::InterruptBefore,
+            Trouble::LoseRequest,
+        ] {
+            let world = World::empty();
+            let what = format!("first, {trouble:?} {at} ({})", effects[at - 1]);
+            let output = world.run(&deploy("before"), Some(effect(at, trouble)));
+            assert_eq!(output.status.success(), trouble == Trouble::LoseRequest, "{what}");
+            world.must(&deploy("before"), &what);
+            let now = world.settled();
+            now.assert_settled(&what);
+            assert_eq!(places(&now), places(&after), "{what}");
+            assert_eq!(now.since(&after).0, after.since(&after).0, "{what}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: every request, those that only read included"]
+fn killed_at_any_request_of_all_it_is_continued_by_deploying_again() {
+    let reference = reference();
+    let undisturbed = reference.world.copy();
+    undisturbed.must(&deploy("after"), "undisturbed");
+    for at in 1..=undisturbed.wire.requests() {
+        for trouble in [Trouble::KillBefore, Trouble::KillAfter] {
+            let world = reference.world.copy();
+            let what = format!("{trouble:?} {at} of all");
+            let trap = Trap { at, trouble, of: Of::Requests };
+            world.run(&deploy("after"), Some(trap));
+            world.settled().assert_keeps(&reference.before, &what);
+            go_on(&world, &what);
+            reference.assert_deployed(&world, &what);
+        }
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: the program is patient"]
+fn a_connection_that_is_lost_for_good_leaves_what_can_be_continued() {
+    let reference = reference();
+    for at in reference.moments() {
+        let world = reference.world.copy();
+        let (trap, what) = reference.trap(at, Trouble::Down);
+        let output = world.run(&deploy("after"), Some(trap));
+        assert_eq!(output.status.code(), Some(1), "{what}");
+        world.settled().assert_keeps(&reference.before, &what);
+        if let Some(command) = suggested(&output) {
+            world.must(&command, &what);
+        }
+        go_on(&world, &what);
+        reference.assert_deployed(&world, &what);
+    }
+}
+
 /// Deploys while a stack fails, so that moves are taken back.
 fn failing(world: &World, stack: &str, trap: Option<Trap>) -> Output {
     world.fail(stack, "Version6A868472");
-    world.run(&world.deploy("after"), trap)
+    world.run(&deploy("after"), trap)
 }
 
 /// The command that the program says to run next.
@@ -192,7 +259,7 @@ fn reversal_is_resumed(stack: &str) {
         ] {
             let world = reference.world.copy();
             let what = format!("{stack} fails, {trouble:?} {at} ({})", effects[at - 1]);
-            let output = failing(&world, stack, Some(Trap { at, trouble }));
+            let output = failing(&world, stack, Some(effect(at, trouble)));
             world.settled().assert_keeps(&reference.before, &what);
             match (output.status.code(), suggested(&output)) {
                 (None, _) => drop(world.must(&["resume"], &what)),
@@ -203,7 +270,7 @@ fn reversal_is_resumed(stack: &str) {
             let now = world.settled();
             now.assert_settled(&what);
             assert_eq!(now.since(&reference.before), after.since(&reference.before), "{what}");
-            world.must(&world.deploy("after"), &what);
+            world.must(&deploy("after"), &what);
             reference.assert_deployed(&world, &what);
         }
     }
@@ -226,10 +293,10 @@ fn a_stack_that_cloudformation_still_deploys_is_waited_for() {
     for trouble in [Trouble::KillAfter, Trouble::InterruptAfter] {
         let world = reference.world.copy_with(Delays { stack: 1500, ..DELAYS });
         let (trap, what) = reference.trap(at, trouble);
-        world.run(&world.deploy("after"), Some(trap));
+        world.run(&deploy("after"), Some(trap));
         let busy = world.state().stacks["Base"].0.clone();
         assert_eq!(busy, "UPDATE_IN_PROGRESS", "{what}");
-        let said = world.must(&world.deploy("after"), &what);
+        let said = world.must(&deploy("after"), &what);
         assert!(said.contains("waiting for stack Base (UPDATE_IN_PROGRESS)"), "{what}: {said}");
         reference.assert_deployed(&world, &what);
     }

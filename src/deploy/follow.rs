@@ -105,9 +105,11 @@ impl Deployment<'_> {
         }
         watch.look(&self.session, self.host).await;
         let state = self.session.describe_stack(&operation.stack).await?;
-        let is_busy = state
-            .as_ref()
-            .is_some_and(|state| state.status.kind() == StatusKind::Busy || is_shell(state));
+        // A shell whose change set is not executed waits for it, and nothing goes on.
+        let has_begun = !matches!(means, ChangeSetMeans::Ready | ChangeSetMeans::Unknown);
+        let is_busy = state.as_ref().is_some_and(|state| {
+            state.status.kind() == StatusKind::Busy || (has_begun && is_shell(state))
+        });
         Ok(Sight { state, means, execution, is_busy })
     }
 }

@@ -26,13 +26,25 @@ pub enum Trouble {
     LoseAnswer,
     /// It is throttled, and so are those after it: as often as this.
     Throttle(usize),
+    /// From then on no request arrives.
+    Down,
 }
 
-/// What happens, and at which request with an effect.
+/// What happens, and at which request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trap {
     pub at: usize,
     pub trouble: Trouble,
+    pub of: Of,
+}
+
+/// Which requests are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Those with an effect.
+    Effects,
+    /// All of them.
+    Requests,
 }
 
 /// What is known of a program on the wire.
@@ -40,6 +52,7 @@ pub struct Trap {
 struct Watched {
     process: Option<u32>,
     trap: Option<Trap>,
+    requests: usize,
     effects: Vec<String>,
 }
 
@@ -83,6 +96,11 @@ impl Wire {
         self.watched.lock().unwrap().process = Some(process);
     }
 
+    /// How many requests have come so far.
+    pub fn requests(&self) -> usize {
+        self.watched.lock().unwrap().requests
+    }
+
     /// The requests with an effect that have come so far.
     pub fn effects(&self) -> Vec<String> {
         self.watched.lock().unwrap().effects.clone()
@@ -105,7 +123,7 @@ fn serve(client: TcpStream, server: SocketAddr, watched: &Mutex<Watched>) -> std
                 signal(watched, "KILL");
                 return Ok(());
             }
-            Some(Trouble::LoseRequest) => return Ok(()),
+            Some(Trouble::LoseRequest | Trouble::Down) => return Ok(()),
             Some(Trouble::InterruptBefore) => signal(watched, "INT"),
             Some(Trouble::Throttle(_)) => {
                 to_client.write_all(&throttled())?;
@@ -130,14 +148,21 @@ fn serve(client: TcpStream, server: SocketAddr, watched: &Mutex<Watched>) -> std
     }
 }
 
-/// Numbers a request if it has an effect; says what happens at it.
+/// Numbers a request; says what happens at it.
 fn trouble_at(request: &[u8], watched: &Mutex<Watched>) -> Option<Trouble> {
-    let action = action(request)?;
+    let action = action(request);
     let mut watched = watched.lock().unwrap();
-    watched.effects.push(action);
-    let at = watched.effects.len();
+    watched.requests += 1;
+    let has_effect = action.is_some();
+    watched.effects.extend(action);
     let trap = watched.trap?;
+    let at = match trap.of {
+        Of::Effects => watched.effects.len(),
+        Of::Requests => watched.requests,
+    };
     let is_at = match trap.trouble {
+        Trouble::Down => at >= trap.at,
+        _ if trap.of == Of::Effects && !has_effect => false,
         Trouble::Throttle(times) => (trap.at..trap.at + times).contains(&at),
         _ => trap.at == at,
     };

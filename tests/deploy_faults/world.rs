@@ -88,13 +88,25 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// The arguments that deploy a side of the app.
+pub fn deploy(side: &str) -> Vec<String> {
+    let app = app(APP, side);
+    let deploy = ["deploy", "--all", "--require-approval", "never", "--app", &app];
+    deploy.map(str::to_owned).to_vec()
+}
+
 impl World {
     /// An account in which the app is deployed as it was.
     pub fn new() -> Self {
-        let world = Self::open(tempfile::tempdir().unwrap(), DELAYS);
-        let output = world.run(&world.deploy("before"), None);
+        let world = Self::empty();
+        let output = world.run(&deploy("before"), None);
         assert!(output.status.success(), "{}", text(&output.stderr));
         world
+    }
+
+    /// An account in which nothing is deployed.
+    pub fn empty() -> Self {
+        Self::open(tempfile::tempdir().unwrap(), DELAYS)
     }
 
     fn open(directory: tempfile::TempDir, delays: Delays) -> Self {
@@ -118,13 +130,6 @@ impl World {
 
     fn region(&self) -> Region<'_> {
         self.running.cloud().region(&Environment::new(ACCOUNT, REGION))
-    }
-
-    /// The arguments that deploy a side of the app.
-    pub fn deploy(&self, side: &str) -> Vec<String> {
-        let app = app(APP, side);
-        let deploy = ["deploy", "--all", "--require-approval", "never", "--app", &app];
-        deploy.map(str::to_owned).to_vec()
     }
 
     /// Runs the program, with what is to happen to it.
