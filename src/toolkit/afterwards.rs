@@ -10,7 +10,7 @@ use super::leftovers;
 use crate::aws::{Depth, ReadRequest, Wait, Wanted};
 use crate::event::{Event, Host};
 use crate::model::{DeployedEnvironment, Environment, Stack};
-use crate::plan::{self, Move, Plan};
+use crate::plan::{self, Action, Move, Plan, Purpose};
 use crate::run::{
     self, Done, Origin, Problem, RunError, RunInfo, RunState, Runner, origin, past, runs,
 };
@@ -124,6 +124,7 @@ pub async fn revert(
                 });
             }
             let undone = Box::pin(runner.revert_by(&plan, journal)).await;
+            tell_emptied(&plan, host);
             undone.map_err(|error| known.stopped(error))?
         }
         Err(error) => return Err(known.stopped(error)),
@@ -186,8 +187,27 @@ pub(super) async fn undo_for(
     let runner = known.runner(place, host, cancel);
     let done = Box::pin(runner.run(&plan, &journals(&place.project))).await;
     done.map_err(|error| known.stopped(error))?;
+    tell_emptied(&plan, host);
     let problems = if moved < back.len() { problems } else { Vec::new() };
     Ok(Taken { back: moved, kept: kept.len(), problems })
+}
+
+/// Tells which stacks have nothing left but a filler.
+fn tell_emptied(plan: &Plan, host: &dyn Host) {
+    for step in &plan.steps {
+        if let Action::Change(change) = &step.action
+            && change.purpose == Purpose::Fill
+        {
+            host.tell(&Event::Note {
+                text: format!(
+                    "{}: stack {} holds nothing but a filler now: delete it, unless the app comes \
+                     back to it",
+                    plan.environment(),
+                    change.stack
+                ),
+            });
+        }
+    }
 }
 
 /// The outermost stack of a location: `Parent` of `Parent/Nested.LogicalId`.
