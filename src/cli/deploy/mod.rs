@@ -132,6 +132,20 @@ impl Flow<'_> {
         for note in &prepared.outcome.notes {
             self.terminal.note(note);
         }
+        let new: Vec<&str> = outlook
+            .stacks
+            .iter()
+            .filter(|stack| !stack.exists)
+            .map(|stack| stack.id.as_str())
+            .collect();
+        if !new.is_empty() && self.settings.account.additional_stacks.is_empty() {
+            self.terminal.note(&format!(
+                "{} {} new. If something in it comes from a stack that the app does not have any \
+                 more, name that stack: --additional-stack-name",
+                new.join(", "),
+                if new.len() == 1 { "is" } else { "are" }
+            ));
+        }
         let (found, plans) = (&prepared.outcome.environments, outlook.shown(prepared.plans()));
         let style = self.arguments.style();
         if self.arguments.output == Form::Json {
