@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+#[path = "deploy_cli/guards.rs"]
+mod guards;
 mod program;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -313,63 +315,6 @@ fn a_value_for_a_parameter_that_no_stack_has_is_refused() {
     let after = app("rename", "before");
     let error = place.err(&deploy(&after, &["--parameters", "Shop:Nothing=1"]), 1);
     assert!(error.contains("--parameters Shop:Nothing=…"), "{error}");
-}
-
-/// A hand-made app of one stack, `Web`.
-fn written(template: &Json) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    let write = |name: &str, json: &Json| {
-        std::fs::write(directory.path().join(name), json.to_string()).unwrap();
-    };
-    write(
-        "manifest.json",
-        &json!({"version": "36.0.0", "artifacts": {"Web": {
-            "type": "aws:cloudformation:stack",
-            "environment": "aws://111111111111/us-east-1",
-            "properties": {"templateFile": "Web.template.json"}}}}),
-    );
-    write("Web.template.json", template);
-    directory
-}
-
-fn directory(app: &tempfile::TempDir) -> &str {
-    app.path().to_str().unwrap()
-}
-
-/// A table that there is only while a parameter says so, next to a queue.
-fn table_on_demand(parameter: &Json, delay: u32) -> Json {
-    json!({
-        "Parameters": {"Keep": parameter},
-        "Conditions": {"Keeps": {"Fn::Equals": [{"Ref": "Keep"}, "yes"]}},
-        "Resources": {
-            "Table": {"Type": "AWS::DynamoDB::Table", "Condition": "Keeps", "Properties": {
-                "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
-                "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
-                "BillingMode": "PAY_PER_REQUEST"}},
-            "Queue": {"Type": "AWS::SQS::Queue", "Properties": {"DelaySeconds": delay}}}})
-}
-
-#[test]
-fn a_table_that_a_forgotten_parameter_kept_is_not_deleted_without_consent() {
-    let place = Place::new();
-    let parameter = json!({"Type": "String", "Default": "no"});
-    let app = written(&table_on_demand(&parameter, 1));
-    place.out(&deploy(directory(&app), &["--parameters", "Web:Keep=yes"]));
-    let before = place.resources();
-    assert!(before.contains_key("us-east-1 Web.Table"), "{before:?}");
-    let app = written(&table_on_demand(&parameter, 2));
-    for method in ["direct", "change-set"] {
-        let forgetting = ["--no-previous-parameters", "--method", method];
-        let output = place.run(&deploy(directory(&app), &forgetting));
-        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-        assert!(text(&output.stdout).contains("Web.Table"), "{}", text(&output.stdout));
-        assert_eq!(place.resources(), before);
-    }
-    place.out(&deploy(directory(&app), &["--method", "direct"]));
-    assert_eq!(place.resources(), before);
-    let allowed = ["--no-previous-parameters", "--allow-replacement", "Web.Table"];
-    place.out(&deploy(directory(&app), &[&allowed[..], &["--method", "direct"]].concat()));
-    assert!(!place.resources().contains_key("us-east-1 Web.Table"));
 }
 
 /// The commands of a step of the recipe for GitHub Actions.

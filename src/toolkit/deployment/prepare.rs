@@ -8,6 +8,7 @@ use super::super::parameters::Previous;
 use super::super::planning::{Planned, Prepared, Refusals};
 use super::super::sources::{self, Sources};
 use super::super::{Error, account};
+use super::checks;
 use super::outlook::Choice;
 use super::targets::{Joined, Targets, asked_for};
 use crate::assembly::{Assembly, AssemblyStack};
@@ -116,6 +117,7 @@ async fn prepare(
         assembly.stacks.iter().filter(|stack| asked.contains(&stack.hierarchical_id)).collect();
     let comparisons = &detection.outcome.environments;
     let targets = Targets::around(&asked, &assembly, comparisons, deploying);
+    checks::check(&targets, &assembly, &detection.environments, deploying)?;
     detection.narrow(&targets.selection(&assembly));
     detection.find_obstacles(&settings).await?;
     find_importers(&targets, &assembly, &mut detection).await?;
