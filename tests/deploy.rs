@@ -13,7 +13,7 @@ mod stages;
 #[path = "deploy/world.rs"]
 mod world;
 
-use cdkr::deploy::{DeployError, DeployOptions, Outcome, StackError};
+use cdkr::deploy::{DeployError, DeployOptions, Method, Outcome, StackError};
 use cdkr::event::{Event, Remote};
 use cdkr::local::{
     ChangeSetType, CreateChangeSet, Delays, Faults, ResourceFault, TemplateSource, UpdateStack,
@@ -167,6 +167,30 @@ fn a_failed_update_is_rolled_back_to_its_end_and_names_what_failed() {
         other => panic!("{other}"),
     }
     assert_eq!(world.status("Web"), "UPDATE_ROLLBACK_COMPLETE");
+}
+
+#[test]
+fn what_could_not_be_deleted_after_an_update_is_told_and_named() {
+    for method in [Method::ChangeSet, Method::Direct] {
+        let world = world();
+        let mut body = template(10);
+        body["Resources"]["Old"] = queue(&json!({"QueueName": "old"}));
+        outcomes(&world, &App::new().stack("Web", &body));
+        fail(&world, "Web", "Old");
+        let app = App::new().stack("Web", &template(10));
+        let how = DeployOptions { method, ..options() };
+        let web = world.deploy(&app, how).unwrap().stacks.remove(0);
+        assert_eq!(web.outcome, Outcome::Updated);
+        assert_eq!(world.status("Web"), "UPDATE_COMPLETE");
+        let [left] = &web.left[..] else { panic!("{:?}", web.left) };
+        assert_eq!((left.stack.as_str(), left.logical_id.as_str()), ("Web", "Old"));
+        assert!(left.physical_id.as_deref().unwrap().contains("old"), "{left:?}");
+        assert!(left.reason.contains("Out of queues"), "{left:?}");
+        let warns = |event: &Event| matches!(event, Event::Note { text } if text.contains("Old") && text.contains("by hand"));
+        assert_eq!(world.events().iter().filter(|event| warns(event)).count(), 1);
+        let again = outcomes(&world, &app);
+        assert_eq!(again, [("Web".to_owned(), Outcome::Unchanged)]);
+    }
 }
 
 #[test]

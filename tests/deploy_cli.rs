@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+#[path = "deploy_cli/guards.rs"]
+mod guards;
 mod program;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::driver::{Deployment, LOOKS, is_shell};
 use super::error::StackError;
-use super::follow::Operation;
+use super::follow::{Followed, Operation};
 use super::options::Method;
 use super::{DeployedStack, Outcome};
 use crate::aws::{
     CallError, Cause, ChangeSetChange, ChangeSetMeans, ChangeSetRequest, ChangeSetState,
-    StackState, change_set_means,
+    change_set_means,
 };
 use crate::event::{Event, Remote};
 
@@ -66,9 +66,9 @@ impl Deployment<'_> {
                 None => Err(self.lost("the stack")),
             };
         }
-        let state = self.execute(&set).await?;
+        let done = self.execute(&set).await?;
         let is_new = change.creates_stack;
-        self.finish(state, if is_new { Outcome::Created } else { Outcome::Updated }).await
+        self.ended(done, if is_new { Outcome::Created } else { Outcome::Updated }).await
     }
 
     /// What would happen in nested stacks cannot always be told before: then only that something
@@ -216,7 +216,7 @@ impl Deployment<'_> {
     }
 
     /// Executes a change set and waits until the stack has changed, or has been rolled back.
-    async fn execute(&self, set: &ChangeSet) -> Result<StackState, StackError> {
+    async fn execute(&self, set: &ChangeSet) -> Result<Followed, StackError> {
         let newest = self.session.newest_event(&set.stack).await;
         let begun = match (newest, self.safe_point(false)) {
             (Ok(newest), Ok(())) => Ok(newest),
@@ -244,7 +244,7 @@ impl Deployment<'_> {
         &self,
         set: &ChangeSet,
         newest: Option<String>,
-    ) -> Result<StackState, StackError> {
+    ) -> Result<Followed, StackError> {
         let disable = !self.request.options.rollback;
         let mut attempts = 0;
         loop {

@@ -43,9 +43,9 @@ impl Deployment<'_> {
                 _ => return Err(error.into()),
             },
         };
-        let state = self.follow(Operation { stack, set: None, newest }).await?;
+        let done = self.follow(Operation { stack, set: None, newest }).await?;
         let outcome = if change.creates_stack { Outcome::Created } else { Outcome::Updated };
-        self.finish(state, outcome).await
+        self.ended(done, outcome).await
     }
 
     /// Looks whether there is a stack after a request whose answer was lost; returns its ARN.

@@ -5,10 +5,11 @@ use std::fs;
 use tokio::sync::watch::Receiver;
 
 use super::error::StackError;
+use super::follow::Followed;
 use super::options::{Method, Wanted};
 use super::stack::{
-    CAPABILITIES, Footing, Parameters, footing, inline, is_notified, is_unchanged, parameter_asset,
-    parameters, template,
+    CAPABILITIES, Footing, Parameters, footing, inline, is_notified, is_unchanged, looked_up,
+    parameter_asset, parameters, template,
 };
 use super::staging::{Staging, is_long};
 use super::{CHANGE_SET_PREFIX, DeployRequest, DeployedStack, Outcome, Stage};
@@ -101,16 +102,37 @@ impl<'a> Deployment<'a> {
         let change = self.request_for(current, parameters, body).await?;
         let shell = existing.as_ref().filter(|_| is_new);
         if options.method == Method::Direct {
-            if shell.is_none() {
-                return self.change_directly(&change).await;
+            match self.not_directly(shell.is_some(), current.is_some(), &declared) {
+                None => return self.change_directly(&change).await,
+                Some(text) => self.host.tell(&Event::Note { text }),
             }
-            let text = format!(
-                "Stack `{}` waits for its first change set, so it is deployed by one.",
-                self.name
-            );
-            self.host.tell(&Event::Note { text });
         }
         self.change_by_set(&change, shell.is_some()).await
+    }
+
+    /// Says why a stack is deployed by a change set although nobody wants one.
+    fn not_directly(&self, is_shell: bool, exists: bool, template: &Template) -> Option<String> {
+        if is_shell {
+            return Some(format!(
+                "Stack `{}` waits for its first change set, so it is deployed by one.",
+                self.name
+            ));
+        }
+        // Of interest only to somebody who decides; nothing is lost by what is new.
+        if self.request.judge.is_none() || !exists {
+            return None;
+        }
+        let nested = self.stack.nested.iter().map(|stack| &stack.template);
+        let looked_up: Vec<String> =
+            std::iter::once(template).chain(nested).flat_map(looked_up).collect();
+        (!looked_up.is_empty()).then(|| {
+            format!(
+                "CloudFormation looks up parameters of stack `{}` when it changes the stack ({}). \
+                 What that does shows in a change set only, so it is deployed by one.",
+                self.name,
+                looked_up.join(", ")
+            )
+        })
     }
 
     /// What CloudFormation is asked for.
@@ -200,6 +222,16 @@ impl<'a> Deployment<'a> {
         self.finish(state, Outcome::Unchanged).await
     }
 
+    /// What to say of a stack that has changed.
+    pub(super) async fn ended(
+        &self,
+        Followed { state, left }: Followed,
+        outcome: Outcome,
+    ) -> Result<DeployedStack, StackError> {
+        let done = self.finish(state, outcome).await?;
+        Ok(DeployedStack { left, ..done })
+    }
+
     /// Protects the stack from deletion if the assembly says so, or no longer.
     pub(super) async fn finish(
         &self,
@@ -227,6 +259,7 @@ impl<'a> Deployment<'a> {
             arn: state.id,
             outcome,
             outputs: state.outputs.into_iter().collect(),
+            left: Vec::new(),
         }
     }
 

@@ -496,7 +496,7 @@ struct Failures<'a>(&'a str, &'a [Failure]);
 impl fmt::Display for Failures<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(root, failures) = self;
-        for Failure { stack, logical_id, resource_type, reason } in *failures {
+        for Failure { stack, logical_id, resource_type, reason, .. } in *failures {
             // What is nested in the stack says so.
             let nested = if stack == root { "" } else { stack.as_str() };
             let slash = if nested.is_empty() { "" } else { "/" };

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use super::Failure;
 use super::by_set::ChangeSet;
 use super::driver::{Deployment, LOOKS, is_shell, unknown};
 use super::error::StackError;
 use super::watch::Watch;
 use crate::aws::{ChangeSetMeans, StackState, change_set_means};
-use crate::event::Remote;
+use crate::event::{Event, Remote};
 use crate::model::StatusKind;
 
 /// Something that was begun.
@@ -18,6 +19,14 @@ pub(super) struct Operation<'a> {
     pub(super) set: Option<&'a ChangeSet>,
     /// The newest event before it.
     pub(super) newest: Option<String>,
+}
+
+/// How an operation has ended.
+pub(super) struct Followed {
+    /// The stack as it is now.
+    pub(super) state: StackState,
+    /// What could not be deleted.
+    pub(super) left: Vec<Failure>,
 }
 
 /// What a look at an operation has shown.
@@ -32,7 +41,7 @@ struct Sight {
 impl Deployment<'_> {
     /// Waits until a stack has changed, or has been rolled back. A request to stop ends the
     /// waiting at once; CloudFormation goes on by itself.
-    pub(super) async fn follow(&self, operation: Operation<'_>) -> Result<StackState, StackError> {
+    pub(super) async fn follow(&self, operation: Operation<'_>) -> Result<Followed, StackError> {
         let end = self.unless_stopped(self.follow_to_the_end(operation)).await;
         end.map_err(|error| match error {
             StackError::Aws(error) => {
@@ -43,7 +52,7 @@ impl Deployment<'_> {
         })
     }
 
-    async fn follow_to_the_end(&self, operation: Operation<'_>) -> Result<StackState, StackError> {
+    async fn follow_to_the_end(&self, operation: Operation<'_>) -> Result<Followed, StackError> {
         let mut watch = Watch::new(&operation.stack, &self.name, operation.newest.clone());
         let (mut looks, mut waited, mut told) = (0, Duration::ZERO, String::new());
         let mut was_busy = false;
@@ -76,13 +85,37 @@ impl Deployment<'_> {
             !has_failed && matches!(&*state.status.0, "CREATE_COMPLETE" | "UPDATE_COMPLETE")
         };
         match state {
-            Some(state) if is_done(&state) => Ok(state),
+            Some(state) if is_done(&state) => {
+                let left = watch.left(&state);
+                self.tell_left(&left);
+                Ok(Followed { state, left })
+            }
             state => {
                 let failures = watch.failures(state.as_ref());
                 let status = state.map_or_else(unknown, |state| state.status);
                 let (stack, environment) = self.place();
                 Err(StackError::Failed { stack, environment, status, failures })
             }
+        }
+    }
+
+    /// Warns of what could not be deleted, although the stack says that all is well.
+    fn tell_left(&self, left: &[Failure]) {
+        let environment = self.session.environment();
+        for one in left {
+            let what = match &one.physical_id {
+                Some(id) => format!("{} ({}, {id})", one.logical_id, one.resource_type),
+                None => "something".to_owned(),
+            };
+            let reason = one.reason.trim().trim_end_matches('.');
+            let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+            let text = format!(
+                "{environment}: warning: stack `{}` is deployed, but {what} could not be \
+                 deleted{reason}. It stays in the account and belongs to no stack any more: look \
+                 at what it holds, then delete it by hand.",
+                one.stack
+            );
+            self.host.tell(&Event::Note { text });
         }
     }
 

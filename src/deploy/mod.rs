@@ -72,7 +72,7 @@ pub struct DeployRequest<'a> {
     /// How.
     pub options: DeployOptions,
     /// Looks at every change set before it is executed or left for others. Not asked where there
-    /// is none: for a stack that is unchanged, and with [`Method::Direct`].
+    /// is none: for a stack that is unchanged, and (mostly) with [`Method::Direct`].
     pub judge: Option<&'a Judge<'a>>,
 }
 
@@ -119,6 +119,9 @@ pub struct DeployedStack {
     pub outcome: Outcome,
     /// Values of outputs, by key.
     pub outputs: BTreeMap<String, String>,
+    /// What was to be deleted when the stack had changed, but could not be: it stays in the
+    /// account and belongs to no stack any more.
+    pub left: Vec<Failure>,
 }
 
 /// What was deployed.
@@ -137,6 +140,8 @@ pub struct Failure {
     pub logical_id: String,
     /// Its type.
     pub resource_type: String,
+    /// Its physical ID, if it is known.
+    pub physical_id: Option<String>,
     /// Why.
     pub reason: String,
 }

@@ -91,6 +91,46 @@ pub(super) fn parameters(
     found
 }
 
+/// Returns the parameters whose values CloudFormation looks up with each change and that something
+/// depends on, so that nobody can tell before what that change does. Rules only refuse
+/// (`BootstrapVersion` is used by nothing else).
+pub(super) fn looked_up(template: &Template) -> Vec<String> {
+    let declared = template.section("Parameters").into_iter().flat_map(Object::iter);
+    let names = declared.filter(|(_, declaration)| {
+        let kind = declaration.get("Type").and_then(Value::as_str);
+        kind.is_some_and(|kind| kind.starts_with("AWS::SSM::Parameter::"))
+    });
+    let sections = || {
+        let all = template.sections.iter();
+        all.filter(|(section, _)| !matches!(section.as_str(), "Parameters" | "Rules" | "Metadata"))
+    };
+    // A macro sees every parameter.
+    let is_transformed = template.sections.get("Transform").is_some();
+    names
+        .filter(|(name, _)| {
+            is_transformed || sections().any(|(_, section)| refers_to(section, name))
+        })
+        .map(|(name, _)| name.to_string())
+        .collect()
+}
+
+/// Whether anything refers to a parameter; a text that only looks like it counts.
+fn refers_to(value: &Value, parameter: &str) -> bool {
+    match value {
+        Value::String(text) => {
+            let after = text.split("${").skip(1);
+            after.filter_map(|rest| rest.split_once('}')).any(|(name, _)| name.trim() == parameter)
+        }
+        Value::Array(items) => items.iter().any(|item| refers_to(item, parameter)),
+        Value::Object(object) => object.iter().any(|(key, value)| {
+            let is_reference = key == "Ref" && value.as_str() == Some(parameter);
+            // What is included may refer to anything.
+            is_reference || key == "Fn::Transform" || refers_to(value, parameter)
+        }),
+        _ => false,
+    }
+}
+
 /// Finds a parameter that says where an asset is, with the ID of the asset, and that would have no
 /// value: the legacy synthesizer leaves it to the CLI to publish the asset and to give one
 /// (cloud assembly schema, `FileAssetMetadataEntry`).
@@ -234,6 +274,27 @@ mod tests {
         assert_eq!(parameter_asset(&template, &kept), None);
         let given = Parameters { given: vec![(name, String::new())], ..Parameters::default() };
         assert_eq!(parameter_asset(&template, &given), None);
+    }
+
+    #[test]
+    fn a_parameter_is_looked_up_in_earnest_if_anything_but_a_rule_refers_to_it() {
+        let found = |rest: &str| {
+            let text = format!(
+                r#"{{"Parameters":{{"P":{{"Type":"AWS::SSM::Parameter::Value<String>"}},
+                    "Plain":{{"Type":"String"}}}},{rest}}}"#
+            );
+            looked_up(&crate::template::parse(text.as_bytes()).unwrap())
+        };
+        let nothing =
+            r#""Resources":{"A":{"Type":"T","Properties":{"B":"P","C":{"Ref":"Plain"}}}}"#;
+        assert!(found(nothing).is_empty());
+        assert!(found(&format!(r#""Rules":{{"R":{{"Ref":"P"}}}},{nothing}"#)).is_empty());
+        assert_eq!(found(&format!(r#""Conditions":{{"C":{{"Ref":"P"}}}},{nothing}"#)), ["P"]);
+        assert_eq!(
+            found(&format!(r#""Outputs":{{"O":{{"Fn::Sub":"a${{P}}"}}}},{nothing}"#)),
+            ["P"]
+        );
+        assert_eq!(found(&format!(r#""Transform":"Macro",{nothing}"#)), ["P"]);
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub(super) struct Watch {
     /// Parents before their children.
     stacks: Vec<Watched>,
     failures: Vec<Failure>,
+    /// Resources whose last deletion has failed.
+    left: Vec<Failure>,
 }
 
 /// A stack whose events are told.
@@ -37,7 +39,7 @@ impl Watch {
     pub(super) fn new(arn: &str, name: &str, known: Option<String>) -> Self {
         let (arn, name) = (arn.to_owned(), name.to_owned());
         let root = Watched { arn, name, from: From::After(known), ended: false };
-        Self { stacks: vec![root], failures: Vec::new() }
+        Self { stacks: vec![root], failures: Vec::new(), left: Vec::new() }
     }
 
     /// Whether the operation has ended, as the events of the outermost stack tell.
@@ -84,13 +86,24 @@ impl Watch {
         if event.resource_type == STACK && event.physical_id.starts_with("arn:") {
             self.follow_nested(name, event);
         }
+        self.take_note_of_deletion(name, event);
         if event.status.ends_with("_FAILED") && !is_consequence(&event.reason) {
-            self.failures.push(Failure {
-                stack: name.to_owned(),
-                logical_id: event.logical_id.clone(),
-                resource_type: event.resource_type.clone(),
-                reason: event.reason.clone(),
-            });
+            self.failures.push(failure(name, event));
+        }
+    }
+
+    /// A deletion may be tried more than once: the last attempt counts.
+    fn take_note_of_deletion(&mut self, name: &str, event: &StackEvent) {
+        if !event.status.starts_with("DELETE_") {
+            return;
+        }
+        let failed = failure(name, event);
+        self.left.retain(|one| {
+            (&one.stack, &one.logical_id, &one.physical_id)
+                != (&failed.stack, &failed.logical_id, &failed.physical_id)
+        });
+        if event.status == "DELETE_FAILED" {
+            self.left.push(failed);
         }
     }
 
@@ -113,6 +126,17 @@ impl Watch {
         }
     }
 
+    /// Returns what could not be deleted after a change that has succeeded, oldest first. If the
+    /// stack tells of something that its events did not show, it is all that is known.
+    pub(super) fn left(self, state: &StackState) -> Vec<Failure> {
+        let name = self.stacks.into_iter().next().map(|root| root.name).unwrap_or_default();
+        let left = real_causes(self.left);
+        if !left.is_empty() || !state.reason.contains("could not be deleted") {
+            return left;
+        }
+        vec![of_stack(name, state.reason.clone())]
+    }
+
     /// Returns what failed, oldest first; if no resource says so, what the stack says. Of a
     /// nested stack what failed in it counts, not that it failed.
     pub(super) fn failures(self, state: Option<&StackState>) -> Vec<Failure> {
@@ -122,9 +146,24 @@ impl Watch {
         if !causes.is_empty() || reason.is_empty() {
             return causes;
         }
-        let resource_type = STACK.to_owned();
-        vec![Failure { stack: name.clone(), logical_id: name, resource_type, reason }]
+        vec![of_stack(name, reason)]
     }
+}
+
+fn failure(stack: &str, event: &StackEvent) -> Failure {
+    Failure {
+        stack: stack.to_owned(),
+        logical_id: event.logical_id.clone(),
+        resource_type: event.resource_type.clone(),
+        physical_id: Some(event.physical_id.clone()).filter(|id| !id.is_empty()),
+        reason: event.reason.clone(),
+    }
+}
+
+/// What only the stack says.
+fn of_stack(name: String, reason: String) -> Failure {
+    let resource_type = STACK.to_owned();
+    Failure { stack: name.clone(), logical_id: name, resource_type, physical_id: None, reason }
 }
 
 /// Takes note of an event in the stack that it is of.
@@ -167,6 +206,7 @@ mod tests {
             stack: stack.to_owned(),
             logical_id: id.to_owned(),
             resource_type: resource_type.to_owned(),
+            physical_id: None,
             reason: "why".to_owned(),
         }
     }
@@ -182,5 +222,31 @@ mod tests {
             unread.clone(),
         ]);
         assert_eq!(causes, [queue, unread]);
+    }
+
+    #[test]
+    fn what_is_deleted_at_the_second_attempt_is_not_left() {
+        let mut watch = Watch::new("arn:stack", "Web", None);
+        let event = |id: &str, status: &str| StackEvent {
+            id: String::new(),
+            at: String::new(),
+            logical_id: id.to_owned(),
+            physical_id: format!("{id}-1"),
+            resource_type: "AWS::SQS::Queue".to_owned(),
+            status: status.to_owned(),
+            reason: "why".to_owned(),
+        };
+        for (id, status) in [
+            ("First", "DELETE_FAILED"),
+            ("Second", "DELETE_FAILED"),
+            ("First", "DELETE_IN_PROGRESS"),
+            ("Second", "DELETE_IN_PROGRESS"),
+            ("First", "DELETE_COMPLETE"),
+            ("Second", "DELETE_FAILED"),
+        ] {
+            watch.take_note("Web", 0, &event(id, status));
+        }
+        let left: Vec<_> = watch.left.iter().map(|one| one.physical_id.as_deref()).collect();
+        assert_eq!(left, [Some("Second-1")]);
     }
 }

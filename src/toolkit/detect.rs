@@ -9,7 +9,7 @@ use super::Error;
 use super::account::{self, Connection};
 use super::context;
 use super::decisions::distribute;
-use super::parameters;
+use super::parameters::{self, Previous};
 use super::selection::Selection;
 use super::sources::{self, AGAINST, APP, Deployed, Sources};
 use crate::assembly::{Assembly, AssemblyStack, StackProperties};
@@ -74,7 +74,7 @@ pub(super) struct Sides {
 pub(super) async fn detect(settings: &Settings, host: &dyn Host) -> Result<Detection, Error> {
     let sources = sources::load(settings, host).await?;
     let selection = Selection::new(&settings.stacks, &sources)?;
-    let mut detection = Detection::of(settings, sources)?;
+    let mut detection = Detection::of(settings, sources, Previous::Kept)?;
     detection.narrow(&selection);
     detection.find_obstacles(settings).await?;
     Ok(detection)
@@ -85,9 +85,9 @@ impl Detection {
     ///
     /// # Errors
     /// When a decision fits nothing, or a template cannot be compared.
-    pub(super) fn of(settings: &Settings, sources: Sources) -> Result<Self, Error> {
+    pub(super) fn of(settings: &Settings, sources: Sources, kept: Previous) -> Result<Self, Error> {
         let mut warnings = warnings(&sources);
-        let (environments, connection) = group(sources);
+        let (environments, connection) = group(sources, kept);
         let decisions = distribute(settings, &environments).map_err(Box::new)?;
         if settings.against.is_some() {
             warnings.extend(one_sided(&environments));
@@ -161,7 +161,7 @@ fn warnings(sources: &Sources) -> Vec<String> {
 }
 
 /// Puts the stacks of both sides together by environment.
-fn group(sources: Sources) -> (Vec<(Environment, Sides)>, Option<Connection>) {
+fn group(sources: Sources, kept: Previous) -> (Vec<(Environment, Sides)>, Option<Connection>) {
     let mut connection = None;
     let mut environments: BTreeMap<Environment, Sides> = BTreeMap::new();
     match sources.deployed {
@@ -195,7 +195,7 @@ fn group(sources: Sources) -> (Vec<(Environment, Sides)>, Option<Connection>) {
         sides.local.extend(stack.nested);
     }
     for sides in environments.values_mut() {
-        parameters::complete(sides);
+        parameters::complete(sides, kept);
         sides.marks.sort();
         sides.marks.dedup();
     }

@@ -151,6 +151,26 @@ pub enum Error {
         /// The stack that was named.
         stack: Option<String>,
     },
+    /// CloudFormation would refuse a stack because parameters have no value.
+    #[error(
+        "stack `{stack}`: nobody gives a value for {}, and there is neither a default nor a value \
+         that is kept. Nothing was changed", ticked(.keys)
+    )]
+    MissingParameters {
+        /// By hierarchical ID.
+        stack: String,
+        /// The names of the parameters.
+        keys: Vec<String>,
+    },
+    /// CloudFormation would refuse a stack because nothing is in it.
+    #[error(
+        "stack `{stack}` has no resources, and CloudFormation takes no template without them. \
+         Nothing was changed"
+    )]
+    NoResources {
+        /// By hierarchical ID.
+        stack: String,
+    },
     /// An entry of `--allow-replacement` means nothing.
     #[error(transparent)]
     Allowed(Box<crate::plan::AllowedError>),
@@ -244,6 +264,22 @@ impl Error {
                 "name those that are meant, patterns are possible: `cdkr deploy 'Web*'`; or all of \
                  them: `cdkr deploy --all`"
             }
+            Self::MissingParameters { keys, .. }
+                if keys.iter().any(|key| key.starts_with("AssetParameters")) =>
+            {
+                "parameters of this kind say where an asset is, as in apps of CDK v1, and `cdkr` \
+                 cannot publish such an asset: let the app use the default synthesizer (in v1 the \
+                 context key `@aws-cdk/core:newStyleStackSynthesis`), deploy it once with `cdk \
+                 deploy`, or publish the asset and say where with `--parameters`"
+            }
+            Self::MissingParameters { stack, keys } => {
+                let flags = keys.iter().map(|key| format!("`--parameters {stack}:{key}=…`"));
+                return Some(format!("give it: {}", flags.collect::<Vec<_>>().join(" ")));
+            }
+            Self::NoResources { .. } => {
+                "`cdkr` deletes no stack: name only the others, or take it out of the app; if it \
+                 is deployed, look at what is left in it, then delete it"
+            }
             Self::Deployment(error) => return error.hint(),
             Self::NoRun(error) if matches!(**error, NoRun::Several(_)) => {
                 "name the one that is meant"
@@ -259,6 +295,10 @@ impl Error {
 
 fn quoted(keys: &[String]) -> String {
     format!("'{}'", keys.join("', '"))
+}
+
+fn ticked(names: &[String]) -> String {
+    format!("`{}`", names.join("`, `"))
 }
 
 impl From<AwsError> for Error {

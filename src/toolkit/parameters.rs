@@ -3,16 +3,27 @@
 //! A deployment gives those that the app sets; every other parameter keeps the value that it has
 //! in the stack, or takes its default (as the CDK CLI does). Where what is deployed was read from
 //! an account, the values of the stacks as they are now follow from that; otherwise every
-//! resource that refers to a parameter would look changed.
+//! resource that refers to a parameter would look changed. A deployment that keeps no values
+//! (`--no-previous-parameters`) lets what nobody gives take its default.
 
 use std::collections::BTreeMap;
 
 use super::detect::Sides;
 use crate::model::{Stack, StackName, Text, Value};
 
+/// What becomes of parameters that nobody gives a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Previous {
+    /// They keep the values that they have.
+    Kept,
+    /// They take their defaults. In nested stacks they keep their values all the same: only their
+    /// parents say something of them.
+    Forgotten,
+}
+
 /// Fills in the values of parameters of the stacks as they are now, if the deployed side came
 /// from an account.
-pub(super) fn complete(sides: &mut Sides) {
+pub(super) fn complete(sides: &mut Sides, kept: Previous) {
     if sides.account.is_none() {
         return;
     }
@@ -20,7 +31,9 @@ pub(super) fn complete(sides: &mut Sides) {
         sides.deployed.iter().map(|stack| (&stack.name, stack)).collect();
     for stack in &mut sides.local {
         let given = sides.properties.get(&stack.name).map(|one| &one.parameters);
-        let before = deployed.get(&stack.name).copied();
+        let is_nested = stack.name.as_str().contains('/');
+        let keeps = kept == Previous::Kept || is_nested;
+        let before = deployed.get(&stack.name).copied().filter(|_| keeps);
         let Some(declared) = stack.template.section("Parameters") else { continue };
         let mut values = BTreeMap::new();
         for (name, declaration) in declared.iter() {
@@ -71,7 +84,7 @@ mod tests {
         Stack::new("A", template::parse(text.as_bytes()).unwrap())
     }
 
-    fn completed(deployed: Stack, local: Stack) -> BTreeMap<Text, Text> {
+    fn completed(deployed: Stack, local: Stack, kept: Previous) -> BTreeMap<Text, Text> {
         let environment = Environment::new("111111111111", "eu-west-1");
         let account = DeployedEnvironment { environment, stacks: Vec::new(), empty: Vec::new() };
         let mut sides = Sides {
@@ -80,7 +93,7 @@ mod tests {
             account: Some(account),
             ..Sides::default()
         };
-        complete(&mut sides);
+        complete(&mut sides, kept);
         sides.local.remove(0).parameters
     }
 
@@ -91,7 +104,7 @@ mod tests {
         let local = stack(
             r#""Kept": {"Type": "String", "Default": "d"}, "New": {"Type": "Number", "Default": 5}"#,
         );
-        let found = completed(deployed, local);
+        let found = completed(deployed, local, Previous::Kept);
         assert_eq!(found.get("Kept").map(Text::as_str), Some("mine"));
         assert_eq!(found.get("New").map(Text::as_str), Some("5"));
     }
@@ -101,6 +114,21 @@ mod tests {
         let mut deployed = stack(r#""Was": {"Type": "Number"}, "Secret": {"Type": "String"}"#);
         deployed.parameters.insert("Was".into(), "5".into());
         let local = stack(r#""Was": {"Type": "String"}, "Secret": {"Type": "String"}"#);
-        assert!(completed(deployed, local).is_empty());
+        assert!(completed(deployed, local, Previous::Kept).is_empty());
+    }
+
+    #[test]
+    fn without_previous_values_a_parameter_takes_its_default_unless_a_parent_gives_it() {
+        let declared = r#""Was": {"Type": "String", "Default": "d"}, "Bare": {"Type": "String"}"#;
+        let mut deployed = stack(declared);
+        deployed.parameters.insert("Was".into(), "mine".into());
+        deployed.parameters.insert("Bare".into(), "mine".into());
+        let found = completed(deployed.clone(), stack(declared), Previous::Forgotten);
+        assert_eq!(found.get("Was").map(Text::as_str), Some("d"));
+        assert_eq!(found.get("Bare"), None);
+        let mut local = stack(declared);
+        (deployed.name, local.name) = ("A/Nested".into(), "A/Nested".into());
+        let found = completed(deployed, local, Previous::Forgotten);
+        assert_eq!(found.get("Was").map(Text::as_str), Some("mine"));
     }
 }

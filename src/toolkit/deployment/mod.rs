@@ -5,6 +5,7 @@
 //! agreed to. In between whoever calls shows and asks.
 
 mod carry;
+mod checks;
 mod failure;
 mod outlook;
 mod prepare;

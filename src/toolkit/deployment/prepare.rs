@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use super::super::context::require_context;
 use super::super::detect::{Detection, Sides};
+use super::super::parameters::Previous;
 use super::super::planning::{Planned, Prepared, Refusals};
 use super::super::sources::{self, Sources};
 use super::super::{Error, account};
+use super::checks;
 use super::outlook::Choice;
 use super::targets::{Joined, Targets, asked_for};
 use crate::assembly::{Assembly, AssemblyStack};
@@ -120,11 +122,13 @@ async fn prepare(
     let asked: Vec<String> = asked.iter().map(|stack| stack.hierarchical_id.clone()).collect();
     give_parameters(&mut sources, &deploying.parameters)?;
     let assembly = sources.local.clone();
-    let mut detection = Detection::of(&settings, sources)?;
+    let kept = if deploying.previous_parameters { Previous::Kept } else { Previous::Forgotten };
+    let mut detection = Detection::of(&settings, sources, kept)?;
     let asked: Vec<&AssemblyStack> =
         assembly.stacks.iter().filter(|stack| asked.contains(&stack.hierarchical_id)).collect();
     let comparisons = &detection.outcome.environments;
     let targets = Targets::around(&asked, &assembly, comparisons, deploying);
+    checks::check(&targets, &assembly, &detection.environments, deploying)?;
     detection.narrow(&targets.selection(&assembly));
     detection.find_obstacles(&settings).await?;
     find_importers(&targets, &assembly, &mut detection).await?;
