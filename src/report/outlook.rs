@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::text::{columns, count, paint, plain};
 use super::{Style, finding, permissions_json};
 use crate::analyze::PermissionChange;
-use crate::deploy::{Danger, DeployedStack, Outcome, PlannedStack};
+use crate::deploy::{Danger, DeployedStack, Failure, Outcome, PlannedStack};
 use crate::model::Environment;
 use crate::plan::{Effect, EffectKind, Finding};
 use crate::run::Kept;
@@ -137,12 +137,26 @@ pub fn deployed(stacks: &[DeployedStack], style: Style) -> String {
         for (key, value) in &stack.outputs {
             lines.push(format!("  {}.{} = {}", plain(&stack.name), plain(key), plain(value)));
         }
+        for failure in &stack.left {
+            lines.push(format!("  {}", paint::loss(left(failure))));
+        }
         if style.verbose {
             lines.push(format!("  {}", plain(&stack.arn)));
         }
         blocks.push(lines.join("\n"));
     }
     blocks.join("\n") + "\n"
+}
+
+fn left(failure: &Failure) -> String {
+    let id = failure.physical_id.as_deref().map(|id| format!(", {}", plain(id)));
+    format!(
+        "{} ({}{}) could not be deleted and is left in the account: {}",
+        plain(&failure.logical_id),
+        plain(&failure.resource_type),
+        id.unwrap_or_default(),
+        plain(&failure.reason)
+    )
 }
 
 fn outcome(outcome: &Outcome) -> &'static str {
@@ -242,7 +256,8 @@ pub fn deployed_json(stacks: &[DeployedStack], kept: &[(Environment, Vec<Kept>)]
         .map(|stack| {
             json!({"id": stack.id, "account": stack.environment.account,
                 "region": stack.environment.region, "stack": stack.name, "arn": stack.arn,
-                "outcome": outcome(&stack.outcome), "outputs": stack.outputs})
+                "outcome": outcome(&stack.outcome), "outputs": stack.outputs,
+                "left": stack.left.iter().map(left).collect::<Vec<_>>()})
         })
         .collect();
     let kept: Vec<Json> = kept
