@@ -21,8 +21,30 @@ pub use replacement::{Replacement, replacement, snapshots_by_default};
 pub use table::{TypeInfo, lookup, source};
 
 /// Whether data, or an identity that others rely on, is lost when a resource of this type is
-/// replaced: tables, buckets, keys, certificates… (our own list, `data/stateful-types.txt`).
+/// replaced: tables, buckets, keys, certificates… (our own list, `data/stateful-types.txt`). Of a
+/// type that nobody has looked at the worst is assumed: a third-party one, or one that is newer than
+/// the data.
 pub fn is_stateful(resource_type: &str) -> bool {
+    is_listed(resource_type) || is_unknown(resource_type)
+}
+
+/// Whether nobody can say what a type holds. Custom resources do what their handlers do, and what
+/// belongs to CloudFormation, SAM or the CDK itself is no service that keeps anything: what of it
+/// does is listed.
+fn is_unknown(resource_type: &str) -> bool {
+    let Some((namespace, rest)) = resource_type.split_once("::") else { return false };
+    match namespace {
+        "Custom" => false,
+        "AWS" => {
+            let service = rest.split("::").next().unwrap_or_default();
+            !matches!(service, "CDK" | "CloudFormation" | "Serverless")
+                && lookup(resource_type).is_none()
+        }
+        _ => true,
+    }
+}
+
+fn is_listed(resource_type: &str) -> bool {
     static TYPES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
         let text = include_str!("../../data/stateful-types.txt");
         let mut types: Vec<_> =
@@ -54,11 +76,38 @@ mod tests {
             "AWS::Logs::LogGroup",
             "AWS::Route53::HostedZone",
             "AWS::CloudFormation::Stack",
+            "AWS::Organizations::Account",
+            "AWS::QuickSight::DataSet",
+            "AWS::ElasticLoadBalancingV2::LoadBalancer",
+            "AWS::Serverless::SimpleTable",
         ] {
             assert!(is_stateful(stateful), "{stateful}");
         }
         for stateless in ["AWS::IAM::Policy", "AWS::Lambda::Function", "Custom::X", "", "#"] {
             assert!(!is_stateful(stateless), "{stateless}");
+        }
+    }
+
+    #[test]
+    fn of_a_type_that_nobody_has_looked_at_the_worst_is_assumed() {
+        for unknown in [
+            "MongoDB::Atlas::Cluster",
+            "Alexa::ASK::Skill",
+            "My::Own::Thing::MODULE",
+            "AWS::S3::NewThing",
+            "AWS::NewService::Thing",
+        ] {
+            assert!(is_stateful(unknown), "{unknown}");
+        }
+        for known in [
+            "Custom::Database",
+            "AWS::CDK::Metadata",
+            "AWS::CloudFormation::CustomResource",
+            "AWS::CloudFormation::NewThing",
+            "AWS::Serverless::NewThing",
+            "AWS::EC2::Subnet",
+        ] {
+            assert!(!is_stateful(known), "{known}");
         }
     }
 
