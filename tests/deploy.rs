@@ -13,11 +13,12 @@ mod stages;
 #[path = "deploy/world.rs"]
 mod world;
 
-use cdkr::deploy::{DeployError, DeployOptions, Method, Outcome, StackError};
+use cdkr::deploy::{DeployError, DeployOptions, Outcome, StackError};
 use cdkr::event::{Event, Remote};
 use cdkr::local::{
     ChangeSetType, CreateChangeSet, Delays, Faults, ResourceFault, TemplateSource, UpdateStack,
 };
+use cdkr::settings::Method;
 use serde_json::json;
 use world::{App, World, options, queue, slow_world, template, world, world_with};
 

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::Exit;
 use super::failure::Failure;
 use super::host::TerminalHost;
-use super::shared::{AccountArgs, AppArgs, CallerArgs};
+use super::shared::{AccountArgs, AppArgs, CallerArgs, DecisionArgs};
 use super::terminal::Terminal;
 use super::work::{Cancelling, block_on};
 use crate::event::{Host as _, Question};
@@ -85,30 +85,8 @@ pub(super) struct RefactorArgs {
     #[arg(long, help_heading = "Decisions")]
     ignore_ambiguous_refactoring: bool,
 
-    /// Say that a deployed resource is now another one
-    ///
-    /// Both are named by location or by construct path: `Stack.Old:Stack.New` or
-    /// `Stack/Old:Stack/New`.
-    #[arg(long, value_name = "OLD:NEW", help_heading = "Decisions")]
-    map: Vec<String>,
-
-    /// Read such decisions from a JSON file
-    ///
-    /// {"environments": [{"account": "…", "region": "…", "resources": {"Stack.Old":
-    /// "Stack.New"}}]}, or {"mappings": {"Stack.Old": "Stack.New"}}
-    #[arg(long, value_name = "FILE", help_heading = "Decisions")]
-    override_file: Option<PathBuf>,
-
-    /// Leave alone what a JSON file lists: locations, construct paths, resource types
-    #[arg(long, value_name = "FILE", help_heading = "Decisions")]
-    skip_file: Option<PathBuf>,
-
-    /// Treat indistinct mappings as ambiguous
-    ///
-    /// A mapping is indistinct if the two resources are equal and nothing else supports that
-    /// they are the same.
-    #[arg(long, help_heading = "Decisions")]
-    strict: bool,
+    #[command(flatten)]
+    decisions: DecisionArgs,
 
     /// Exit with 3 if something is ambiguous, else with 4 if something moved
     #[arg(long, help_heading = "Output")]
@@ -323,15 +301,11 @@ impl RefactorArgs {
         Typed {
             against: self.against.clone(),
             stacks: self.stacks.clone(),
-            map: self.map.clone(),
-            override_file: self.override_file.clone(),
-            skip_file: self.skip_file.clone(),
             assume_refactorable: self.assume_refactorable.clone(),
             assume_fixed: self.assume_fixed.clone(),
             ignore_ambiguous_refactoring: self.ignore_ambiguous_refactoring,
-            strict: self.strict,
             explain: self.explain,
-            ..self.caller.fill(self.account.fill(self.app.typed()))
+            ..self.decisions.fill(self.caller.fill(self.account.fill(self.app.typed())))
         }
     }
 

@@ -97,6 +97,48 @@ impl AppArgs {
     }
 }
 
+/// What people have decided about moves.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Decisions")]
+pub(super) struct DecisionArgs {
+    /// Say that a deployed resource is now another one
+    ///
+    /// Both are named by location or by construct path: `Stack.Old:Stack.New` or
+    /// `Stack/Old:Stack/New`.
+    #[arg(long, value_name = "OLD:NEW")]
+    map: Vec<String>,
+
+    /// Read such decisions from a JSON file
+    ///
+    /// {"environments": [{"account": "…", "region": "…", "resources": {"Stack.Old":
+    /// "Stack.New"}}]}, or {"mappings": {"Stack.Old": "Stack.New"}}
+    #[arg(long, value_name = "FILE")]
+    override_file: Option<PathBuf>,
+
+    /// Leave alone what a JSON file lists: locations, construct paths, resource types
+    #[arg(long, value_name = "FILE")]
+    skip_file: Option<PathBuf>,
+
+    /// Treat indistinct mappings as ambiguous
+    ///
+    /// A mapping is indistinct if the two resources are equal and nothing else supports that
+    /// they are the same.
+    #[arg(long)]
+    strict: bool,
+}
+
+impl DecisionArgs {
+    pub(super) fn fill(&self, typed: Typed) -> Typed {
+        Typed {
+            map: self.map.clone(),
+            override_file: self.override_file.clone(),
+            skip_file: self.skip_file.clone(),
+            strict: self.strict,
+            ..typed
+        }
+    }
+}
+
 /// Who works, and how much at once. `deploy` means something else by these flags.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Account")]

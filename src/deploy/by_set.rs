@@ -5,13 +5,13 @@ use std::time::Duration;
 use super::driver::{Deployment, LOOKS, is_shell};
 use super::error::StackError;
 use super::follow::{Followed, Operation};
-use super::options::Method;
 use super::{DeployedStack, Outcome};
 use crate::aws::{
     CallError, Cause, ChangeSetChange, ChangeSetMeans, ChangeSetRequest, ChangeSetState,
     change_set_means,
 };
 use crate::event::{Event, Remote};
+use crate::settings::Method;
 
 /// How deep stacks may be nested: more than CloudFormation was ever seen to take.
 const DEEPEST: usize = 8;

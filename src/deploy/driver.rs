@@ -6,7 +6,7 @@ use tokio::sync::watch::Receiver;
 
 use super::error::StackError;
 use super::follow::Followed;
-use super::options::{Method, Wanted};
+use super::options::Wanted;
 use super::stack::{
     CAPABILITIES, Footing, Parameters, footing, inline, is_notified, is_unchanged, looked_up,
     parameter_asset, parameters, template,
@@ -20,6 +20,7 @@ use crate::aws::{
 };
 use crate::event::{Event, Host, Remote};
 use crate::model::{Environment, StackStatus, StatusKind, Template};
+use crate::settings::Method;
 
 /// How often something is looked for before it is taken for lost: what was asked for may take a
 /// moment to show.

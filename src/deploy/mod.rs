@@ -38,7 +38,7 @@ pub use assets::AssetError;
 pub use bootstrap::check_bootstrap;
 pub use command::CommandError;
 pub use error::{DeployError, StackError};
-pub use options::{DeployOptions, Method};
+pub use options::DeployOptions;
 pub use order::{Circle, Order};
 pub use preview::{Danger, PlannedStack};
 pub use stage::Stage;
@@ -72,7 +72,8 @@ pub struct DeployRequest<'a> {
     /// How.
     pub options: DeployOptions,
     /// Looks at every change set before it is executed or left for others. Not asked where there
-    /// is none: for a stack that is unchanged, and (mostly) with [`Method::Direct`].
+    /// is none: for a stack that is unchanged, and (mostly) with
+    /// [`Method::Direct`](crate::settings::Method::Direct).
     pub judge: Option<&'a Judge<'a>>,
 }
 

@@ -7,23 +7,7 @@ use std::time::Duration;
 use super::error::DeployError;
 use super::stage::Stage;
 use crate::assembly::{AssemblyStack, SelectError, select};
-
-/// By what means a stack is changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Method {
-    /// A change set is made, looked at and executed.
-    #[default]
-    ChangeSet,
-    /// `CreateStack` or `UpdateStack`: a little faster, and **nobody can look at it before it
-    /// happens**. A judge ([`super::DeployRequest::judge`]) is not asked: whoever wants one has to
-    /// judge the templates before. A stack that waits for its first change set is deployed by one
-    /// nevertheless; no other call can create it. So is, if there is a judge, a stack with
-    /// parameters that CloudFormation looks up: nobody can judge their effect before.
-    Direct,
-    /// A change set is made and looked at, and left for somebody else to execute. New stacks
-    /// are in `REVIEW_IN_PROGRESS` until then.
-    PrepareChangeSet,
-}
+use crate::settings::Method;
 
 /// How stacks are deployed.
 #[derive(Clone, Debug, PartialEq, Eq)]

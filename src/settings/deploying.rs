@@ -60,15 +60,19 @@ pub enum Approval {
     AnyChange,
 }
 
-/// How stacks are changed.
+/// By what means stacks are changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// By change sets, which are looked at before they are executed.
+    /// A change set is made, looked at and executed.
     #[default]
     ChangeSet,
-    /// At once.
+    /// `CreateStack` or `UpdateStack`: a little faster, and **nobody can look at it before it
+    /// happens**: only the forecast judges it. A stack that waits for its first change set is
+    /// deployed by one nevertheless, since no other call can create it; and so is one with values
+    /// that CloudFormation looks up.
     Direct,
-    /// Change sets are made and left for somebody else to execute.
+    /// A change set is made and looked at, and left for somebody else to execute. New stacks are
+    /// in `REVIEW_IN_PROGRESS` until then.
     PrepareChangeSet,
 }
 

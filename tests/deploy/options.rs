@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use cdkr::deploy::{DeployError, DeployOptions, Method, Outcome, StackError};
+use cdkr::deploy::{DeployError, DeployOptions, Outcome, StackError};
+use cdkr::settings::Method;
 use serde_json::{Value as Json, json};
 
 use super::world::{App, World, options, queue, template, world};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::super::shared::{AccountArgs, AppArgs};
+use super::super::shared::{AccountArgs, AppArgs, DecisionArgs};
 use crate::report::Style;
 use crate::settings::{Approval, Method, Refactoring, Typed, TypedDeploying};
 
@@ -50,21 +50,8 @@ pub(in crate::cli) struct DeployArgs {
     #[arg(long, help_heading = "Moves")]
     ignore_ambiguous_refactoring: bool,
 
-    /// Say that a deployed resource is now another one
-    #[arg(long, value_name = "OLD:NEW", help_heading = "Moves")]
-    map: Vec<String>,
-
-    /// Read such decisions from a JSON file
-    #[arg(long, value_name = "FILE", help_heading = "Moves")]
-    override_file: Option<PathBuf>,
-
-    /// Leave alone what a JSON file lists: locations, construct paths, resource types
-    #[arg(long, value_name = "FILE", help_heading = "Moves")]
-    skip_file: Option<PathBuf>,
-
-    /// Treat indistinct mappings as ambiguous
-    #[arg(long, help_heading = "Moves")]
-    strict: bool,
+    #[command(flatten)]
+    decisions: DecisionArgs,
 
     /// Say that CloudFormation can move resources of this type
     #[arg(long, value_name = "TYPE", help_heading = "Moves")]
@@ -263,15 +250,11 @@ impl DeployArgs {
     pub(super) fn typed(&self) -> Typed {
         Typed {
             stacks: self.stacks.clone(),
-            map: self.map.clone(),
-            override_file: self.override_file.clone(),
-            skip_file: self.skip_file.clone(),
             assume_refactorable: self.assume_refactorable.clone(),
             assume_fixed: self.assume_fixed.clone(),
             ignore_ambiguous_refactoring: self.ignore_ambiguous_refactoring,
-            strict: self.strict,
             explain: self.explain,
-            ..self.account.fill(self.app.typed())
+            ..self.decisions.fill(self.account.fill(self.app.typed()))
         }
     }
 

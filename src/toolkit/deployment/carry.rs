@@ -11,12 +11,10 @@ use super::prepare::Deployment;
 use super::{Finished, proof, stages::stages};
 use crate::assembly::{self, AssemblyStack, LoadOptions};
 use crate::aws::ChangeSetChange;
-use crate::deploy::{
-    self, DeployError, DeployOptions, DeployRequest, Deployed, DeployedStack, Method,
-};
+use crate::deploy::{self, DeployError, DeployOptions, DeployRequest, Deployed, DeployedStack};
 use crate::event::Host;
 use crate::plan::{Allowed, PlannedChange, judge};
-use crate::settings::{self, Deploying};
+use crate::settings::Deploying;
 
 /// Carries out a deployment as somebody has agreed to it: publishes assets, moves resources if the
 /// outlook says so, and deploys the stacks. If that fails and is rolled back, the moves of the
@@ -276,11 +274,7 @@ fn options(deployment: &Deployment) -> DeployOptions {
         role_arn: deploying.role_arn.clone(),
         force: deploying.force,
         rollback: deploying.rollback,
-        method: match method {
-            settings::Method::ChangeSet => Method::ChangeSet,
-            settings::Method::Direct => Method::Direct,
-            settings::Method::PrepareChangeSet => Method::PrepareChangeSet,
-        },
+        method: *method,
         change_set_name: change_set_name.clone(),
         parameters: given(deploying),
         use_previous_parameters: deploying.previous_parameters,
