@@ -66,6 +66,7 @@ fn measure(case: &Case) -> (f64, usize) {
         additional: Vec::new(),
         depth: case.depth,
         wait: None,
+        accepts_failed: false,
     };
     let mut times = Vec::new();
     let before = server.requests().len();

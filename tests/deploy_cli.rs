@@ -226,16 +226,24 @@ fn a_failure_in_any_stack_of_a_chain_takes_back_what_is_not_deployed() {
 }
 
 #[test]
-fn without_rollback_the_moves_stay() {
-    let place = deployed("rename-add-change");
+fn without_rollback_the_moves_stay_and_the_next_deployment_goes_on_from_there() {
+    let place = deployed("chain");
     let before = place.resources();
-    fail(&place, "Shop", "PurchasesRetries89EF0C7C");
-    let after = app("rename-add-change", "after");
-    let output = place.run(&deploy(&after, &["--no-rollback", "--allow-replacement", "AWS::*"]));
-    drop(output);
-    let left: BTreeSet<u64> = place.resources().into_values().collect();
-    let kept = before.values().filter(|one| left.contains(one)).count();
-    assert!(kept > 0);
+    fail(&place, "Middle", "Version6A868472");
+    let after = app("chain", "after");
+    let error = place.err(&deploy(&after, &["--no-rollback"]), 1);
+    assert!(error.contains("UPDATE_FAILED"), "{error}");
+    assert!(error.contains("4 moves stay"), "{error}");
+    assert!(error.contains("`cdkr deploy --no-rollback` goes on from here"), "{error}");
+    let error = place.err(&deploy(&after, &[]), 1);
+    assert!(error.contains("`cdkr deploy --no-rollback`"), "{error}");
+    place.out(&deploy(&after, &["--no-rollback"]));
+    let now: BTreeSet<u64> = place.resources().into_values().collect();
+    assert!(before.values().all(|one| now.contains(one)), "{now:?}");
+    let said = lines(&place, &deploy(&after, &[]));
+    for stack in of(&said, "finished")["stacks"].as_array().unwrap() {
+        assert_eq!(stack["outcome"], "unchanged", "{stack}");
+    }
 }
 
 #[test]

@@ -331,7 +331,7 @@ impl fmt::Display for Repairs<'_> {
         if has(&["UPDATE_FAILED"]) {
             f.write_str(
                 " UPDATE_FAILED: `aws cloudformation rollback-stack`, or deploy again with \
-                 `cdk deploy --no-rollback`.",
+                 `cdkr deploy --no-rollback`.",
             )?;
         }
         if has(&["DELETE_FAILED", "ROLLBACK_FAILED"]) {

@@ -44,6 +44,9 @@ pub struct ReadRequest {
     pub depth: Depth,
     /// What happens when something is going on in one of them: waited for, or an error.
     pub wait: Option<Wait>,
+    /// Whether a stack is read whose last update failed and was not to be rolled back: whoever
+    /// deploys again without rolling back goes on from there.
+    pub accepts_failed: bool,
 }
 
 /// A stack that the app has.
@@ -111,6 +114,7 @@ impl Aws {
             host,
             depth: request.depth,
             wait: request.wait,
+            accepts_failed: request.accepts_failed,
             begin: Instant::now(),
             listing: lists.then(Listing::default),
             gaps: Gaps::default(),

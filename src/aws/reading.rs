@@ -61,6 +61,7 @@ pub(super) struct Reading<'a> {
     pub host: &'a dyn Host,
     pub depth: Depth,
     pub wait: Option<Wait>,
+    pub accepts_failed: bool,
     pub begin: Instant,
     pub listing: Option<Listing>,
     pub gaps: Gaps,
@@ -118,6 +119,9 @@ impl Reading<'_> {
             match status.kind() {
                 StatusKind::Empty if status.0 == "DELETE_COMPLETE" => break Outcome::Missing,
                 StatusKind::Empty => break Outcome::Empty(place.name, status),
+                StatusKind::Broken if self.accepts_failed && status.0 == "UPDATE_FAILED" => {
+                    break self.rest(&place, first, detail).await?;
+                }
                 StatusKind::Broken => break Outcome::Broken(place.name, status),
                 StatusKind::Stable => break self.rest(&place, first, detail).await?,
                 StatusKind::Busy => match self.settle(&place, &detail).await? {

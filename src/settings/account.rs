@@ -34,6 +34,8 @@ pub struct Account {
     pub concurrency: usize,
     /// Whether busy stacks are waited for.
     pub wait: bool,
+    /// Whether stacks are read whose last update failed and was not rolled back.
+    pub accepts_failed: bool,
     /// The bootstrap stack.
     pub toolkit_stack_name: Setting<String>,
     /// The pause between two looks at something that goes on, if somebody says.
@@ -92,6 +94,7 @@ impl Account {
                 found => found,
             },
             creates_local: false,
+            accepts_failed: false,
             additional_stacks: typed.additional_stacks.clone(),
             concurrency,
             poll_interval: typed.poll_interval,

@@ -100,6 +100,7 @@ pub(super) async fn read(
             additional: Vec::new(),
             depth: Depth::Comparison,
             wait: settings.account.wait.then(|| wait(&settings.account)),
+            accepts_failed: settings.account.accepts_failed,
         };
         async move { connection.aws.read(&request, host).await }
     });

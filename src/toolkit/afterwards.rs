@@ -275,6 +275,7 @@ impl Known {
             additional: Vec::new(),
             depth: Depth::Complete,
             wait: Some(Wait::default()),
+            accepts_failed: false,
         };
         Ok(Box::pin(self.connection.aws.read(&request, host)).await?.deployed)
     }

@@ -93,6 +93,7 @@ async fn environment_plan(
         additional: Vec::new(),
         depth: Depth::Complete,
         wait: place.account.wait.then(Wait::default),
+        accepts_failed: false,
     };
     let read = Box::pin(connection.aws.read(&request, host)).await?;
     let mut moves = Vec::new();

@@ -62,6 +62,7 @@ pub fn request(stacks: &[&str]) -> ReadRequest {
         additional: Vec::new(),
         depth: Depth::Complete,
         wait: None,
+        accepts_failed: false,
     }
 }
 

@@ -206,7 +206,8 @@ impl<'t, 'a> Engine<'t, 'a> {
                 self.done(stack, wanted, "UPDATE_COMPLETE");
                 Ok(())
             }
-            Err(reason) => self.fail(stack, wanted, "UPDATE_FAILED", reason),
+            // It is what it was: the next update has it to do again.
+            Err(reason) => self.fail(stack, before.clone(), "UPDATE_FAILED", reason),
         }
     }
 

@@ -110,8 +110,9 @@ impl DeploymentFailed {
             && error.is_left_half_done()
         {
             return Some(
-                "roll the stack back (`aws cloudformation rollback-stack --stack-name …`), then \
-                 `cdkr deploy` goes on, or `cdkr revert` takes the moves back"
+                "`cdkr deploy --no-rollback` goes on from here. Or roll the stack back (`aws \
+                 cloudformation rollback-stack --stack-name …`): then `cdkr deploy` goes on as \
+                 usual, and `cdkr revert` can take the moves back"
                     .to_owned(),
             );
         }

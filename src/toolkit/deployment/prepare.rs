@@ -86,6 +86,8 @@ pub async fn prepare_deployment(
         // by itself, so that it is waited for.
         account: Account {
             creates_local: true,
+            // Whoever does not roll back goes on from what has failed.
+            accepts_failed: !deploying.rollback,
             role_arn: None,
             wait: true,
             ..settings.account.clone()

@@ -78,6 +78,7 @@ async fn read(deployment: &Deployment, carried: &Carried) -> Result<DeployedEnvi
         additional: Vec::new(),
         depth: Depth::Complete,
         wait: None,
+        accepts_failed: false,
     };
     Ok(connection.aws.read(&request, &Silent).await?.deployed)
 }
