@@ -16,7 +16,7 @@
 //! # Rooms
 //! A room imports from lower floors only (`tests/architecture.rs` checks it):
 //! [`model`] (0) · [`template`], [`registry`], [`event`], [`settings`] (1) · [`assembly`],
-//! [`compare`], [`aws`], [`local`] (2) · [`analyze`], [`plan`] (3) · [`run`], [`deploy`] (4) · [`report`] (5) ·
+//! [`compare`], [`aws`], [`local`] (2) · [`history`], [`analyze`], [`plan`] (3) · [`run`], [`deploy`] (4) · [`report`] (5) ·
 //! [`toolkit`] (6) · [`cli`] (7).
 
 pub mod analyze;
@@ -26,6 +26,7 @@ pub mod cli;
 pub mod compare;
 pub mod deploy;
 pub mod event;
+pub mod history;
 pub mod local;
 pub mod model;
 pub mod plan;
