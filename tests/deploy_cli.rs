@@ -275,6 +275,9 @@ fn the_deadly_embrace_needs_one_deployment() {
         .flat_map(|stack| stack["heldExports"].as_array().unwrap())
         .collect();
     assert_eq!(held.len(), 1, "{held:?}");
+    let stacks = of(&said, "finished")["stacks"].as_array().unwrap();
+    let stacks: Vec<&str> = stacks.iter().map(|stack| stack["id"].as_str().unwrap()).collect();
+    assert_eq!(stacks, ["Api", "Data"], "each once, although one was deployed twice");
     let now = templates(&place);
     assert!(!now["us-east-1 Data"].to_string().contains("Files"), "{now:?}");
     assert!(!now["us-east-1 Data"].to_string().contains("CdkrFiller"), "{now:?}");

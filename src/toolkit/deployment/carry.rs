@@ -11,7 +11,9 @@ use super::prepare::Deployment;
 use super::{Finished, proof, stages::stages};
 use crate::assembly::{self, AssemblyStack, LoadOptions};
 use crate::aws::ChangeSetChange;
-use crate::deploy::{self, DeployError, DeployOptions, DeployRequest, Deployed, DeployedStack};
+use crate::deploy::{
+    self, DeployError, DeployOptions, DeployRequest, Deployed, DeployedStack, Outcome,
+};
 use crate::event::Host;
 use crate::plan::{Allowed, PlannedChange, judge};
 use crate::settings::Deploying;
@@ -115,6 +117,9 @@ impl<'a> Work<'a> {
             prepared.plans = std::mem::take(&mut self.deployment.standing);
         }
         if !prepared.has_steps() {
+            if choice == Choice::Replace {
+                self.deployment.standing.clone_from(&prepared.plans);
+            }
             self.deployment.prepared = prepared;
             return Ok((Vec::new(), Ok(())));
         }
@@ -181,7 +186,8 @@ impl<'a> Work<'a> {
         let unwritten = self.write_outputs(&deployed.stacks).err().map(Box::new);
         let (proof, mut notes) = Box::pin(proof::prove(&self.deployment, &carried)).await;
         notes.extend(self.left_behind(&carried));
-        Ok(Finished { carried, stacks: deployed.stacks, proof, notes, unwritten })
+        let stacks = each_once(deployed.stacks);
+        Ok(Finished { carried, stacks, proof, notes, unwritten })
     }
 
     /// Whether moves are taken back: not from under a deployment that goes on.
@@ -227,6 +233,23 @@ impl<'a> Work<'a> {
         files::write(file, text.as_bytes())
             .map_err(|error| Error::Outputs { file: file.clone(), error })
     }
+}
+
+/// Every stack once, in the order of their ends: one that was deployed in two stages is as the
+/// second has left it.
+fn each_once(stages: Vec<DeployedStack>) -> Vec<DeployedStack> {
+    let mut stacks: Vec<DeployedStack> = Vec::new();
+    for mut stage in stages {
+        if let Some(at) = stacks.iter().position(|stack| stack.id == stage.id) {
+            let first = stacks.remove(at);
+            if stage.outcome == Outcome::Unchanged || first.outcome == Outcome::Created {
+                stage.outcome = first.outcome;
+            }
+            stage.left.splice(0..0, first.left);
+        }
+        stacks.push(stage);
+    }
+    stacks
 }
 
 /// What is planned again may lose nothing that nobody has agreed to lose.
