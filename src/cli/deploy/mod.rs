@@ -69,9 +69,6 @@ impl Flow<'_> {
             0 => Choice::Move,
             _ => questions::moves(self.deploying, self.host)?.ok_or_else(stopped)?,
         };
-        if choice == Choice::Move && deployment.prepared.refusals().next().is_some() {
-            return Err(Failure::PlanRefused);
-        }
         if self.deploying.method == Method::PrepareChangeSet && deployment.has_steps(choice) {
             return Err(Failure::Stopped(
                 "stopped: nothing was changed. Change sets can only be prepared when nothing has \
@@ -82,6 +79,9 @@ impl Flow<'_> {
         let mut outlook = deployment.outlook(choice)?;
         if choice == Choice::Replace && self.arguments.output == Form::Table {
             self.terminal.answer(&report::plans(&deployment.steps(choice)))?;
+        }
+        if deployment.is_refused(choice) {
+            return Err(Failure::PlanRefused);
         }
         self.say_what_would_happen(&outlook)?;
         if outlook.refusals().next().is_some() {

@@ -63,6 +63,13 @@ impl Deployment {
         self.plans(choice).iter().any(|one| !one.plan.steps.is_empty())
     }
 
+    /// Whether something forbids that the plans of a choice are carried out. Where nothing is to
+    /// be moved, a plan without steps forbids nothing.
+    pub fn is_refused(&self, choice: Choice) -> bool {
+        let mut plans = self.plans(choice).iter().map(|one| &one.plan);
+        plans.any(|plan| plan.is_refused() && (choice == Choice::Move || !plan.steps.is_empty()))
+    }
+
     pub(super) fn sides(&self, environment: &Environment) -> Option<&Sides> {
         let found = self.prepared.environments.iter().find(|(other, _)| other == environment);
         found.map(|(_, sides)| sides)
@@ -142,7 +149,9 @@ async fn prepare(
 
 /// Gives parameters the values that were typed.
 fn give_parameters(sources: &mut Sources, given: &[Parameter]) -> Result<(), Error> {
-    for parameter in given {
+    // What is given for one stack counts more than what is given for all, as in the deployment.
+    let (all, one): (Vec<_>, Vec<_>) = given.iter().partition(|given| given.stack.is_none());
+    for parameter in all.into_iter().chain(one) {
         let mut used = false;
         for stack in &mut sources.local.stacks {
             let named = parameter.stack.as_deref();
