@@ -20,6 +20,7 @@ mod hash;
 mod log;
 mod merge;
 mod positions;
+mod record;
 mod replay;
 #[cfg(test)]
 mod samples;
@@ -35,5 +36,6 @@ pub use event::{
 pub use hash::{EventHash, HashError};
 pub use log::Log;
 pub use merge::{Conflict, MergeEvent, Undone, merge};
+pub use record::template_digest;
 pub use replay::{Advance, ReplayError, deployed, replay};
 pub use snapshot::{Snapshot, SnapshotDifference, StackDifference, diff};
