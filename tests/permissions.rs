@@ -239,9 +239,13 @@ fn every_permission_of_a_new_app_is_found_and_none_of_a_deleted_one_broadens() {
 fn deployed(stack: &Stack) -> DeployedStack {
     let resources = stack.template.resources().map(|(id, body)| {
         let kind = body.get("Type").and_then(Value::as_str).unwrap();
-        let status = "CREATE_COMPLETE".into();
-        let physical_id = Some(format!("physical-{}-{id}", stack.name).as_str().into());
-        (id.clone(), DeployedResource { resource_type: kind.into(), physical_id, status })
+        let resource = DeployedResource {
+            resource_type: kind.into(),
+            physical_id: Some(format!("physical-{}-{id}", stack.name).as_str().into()),
+            status: "CREATE_COMPLETE".into(),
+            changed_at: None,
+        };
+        (id.clone(), resource)
     });
     DeployedStack {
         id: format!("arn:aws:cloudformation:us-east-1:111111111111:stack/{}/1", stack.name)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aws_sdk_cloudformation::primitives::{DateTime, DateTimeFormat};
 use aws_sdk_cloudformation::types::{self as sdk, TemplateStage};
 
 use super::client::Place;
@@ -93,6 +94,7 @@ impl Session {
                         .filter(|id| !id.is_empty())
                         .map(Text::from),
                     status: status.into(),
+                    changed_at: resource.last_updated_timestamp.and_then(written),
                 };
                 resources.insert(id.into(), resource);
             }
@@ -140,6 +142,12 @@ impl Session {
 }
 
 /// CloudFormation has no code of its own for an export that nobody imports.
+/// A time in UTC, to the second.
+fn written(time: DateTime) -> Option<Text> {
+    let whole = DateTime::from_secs(time.secs()).fmt(DateTimeFormat::DateTime).ok()?;
+    Some(whole.into())
+}
+
 fn is_not_imported(error: &AwsError) -> bool {
     let message = error.call().map_or("", |error| error.message.as_str());
     error.code() == Some("ValidationError") && message.contains("not imported by any stack")

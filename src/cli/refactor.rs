@@ -329,6 +329,7 @@ impl RefactorArgs {
 /// Asks whether to go on.
 fn confirmed(host: &TerminalHost) -> Result<bool, Failure> {
     let question = Question {
+        help: Vec::new(),
         text: "Move these resources?".to_owned(),
         choices: vec!["Yes, move them".to_owned(), "No, change nothing".to_owned()],
         default: 1,

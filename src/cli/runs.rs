@@ -113,6 +113,7 @@ pub(super) fn revert(arguments: &RevertArgs, terminal: &mut Terminal) -> Result<
     let host = terminal.host();
     if !arguments.yes {
         let question = Question {
+            help: Vec::new(),
             text: format!("Undo the run of {}?", journal.display()),
             choices: vec![
                 "Yes, move its resources back".to_owned(),

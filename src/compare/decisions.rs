@@ -16,6 +16,9 @@ pub struct Decisions {
     pub pairs: Vec<DecidedPair>,
     /// Resources that are never matched.
     pub skip: Vec<SkipEntry>,
+    /// Deployed resources that are nothing that exists now. One that is not deployed (any more)
+    /// says nothing.
+    pub left: Vec<LeftEntry>,
     /// Mappings that nothing distinctive supports become questions.
     pub strict: bool,
     /// Look for the nearest candidate of everything that was added or removed.
@@ -39,6 +42,16 @@ pub struct SkipEntry {
     /// A location, a construct path (then everything below it too) or a resource type.
     pub what: String,
     /// Where it was said.
+    pub origin: String,
+}
+
+/// "This deployed resource is nothing that exists now": it is left to be replaced, and nobody is
+/// asked about it again.
+#[derive(Clone, Debug)]
+pub struct LeftEntry {
+    /// The deployed resource.
+    pub resource: Reference,
+    /// Where it was said: a person at the terminal, a file.
     pub origin: String,
 }
 
@@ -136,6 +149,33 @@ impl Side<'_> {
             self.nodes[id as usize].skipped_by = skipped_by;
         }
         used
+    }
+}
+
+impl Side<'_> {
+    /// Marks deployed resources that somebody has left to be replaced.
+    ///
+    /// # Errors
+    /// When an entry names several resources.
+    pub(super) fn leave(&mut self, left: &[LeftEntry]) -> Result<(), CompareError> {
+        for LeftEntry { resource, origin } in left {
+            match self.find(resource).as_slice() {
+                [] => {}
+                [id] => {
+                    let node = &mut self.nodes[*id as usize];
+                    node.excluded = Some(format!("left to be replaced: {origin}"));
+                    node.skipped_by = Some(origin.clone());
+                }
+                several => {
+                    return Err(CompareError::VagueDecision {
+                        reference: resource.to_string(),
+                        origin: origin.clone(),
+                        candidates: several.iter().map(|id| self.location(*id)).collect(),
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 }
 

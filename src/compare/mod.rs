@@ -32,7 +32,7 @@ mod support;
 pub use comparison::{
     Ambiguity, Change, Comparison, Difference, Evidence, Mapping, Place, Problem, Similar, Unpaired,
 };
-pub use decisions::{DecidedPair, Decisions, Reference, SkipEntry};
+pub use decisions::{DecidedPair, Decisions, LeftEntry, Reference, SkipEntry};
 pub(crate) use names::unique_id;
 // What names stand for: `analyze` reads templates by the same rules.
 pub(crate) use scope::{Meaning, NodeId, Scope};
@@ -152,6 +152,7 @@ pub fn compare(
             origin: entry.origin.clone(),
         });
     }
+    old.leave(&decisions.left)?;
     let decided = decisions::resolve(&old, &new, &decisions.pairs)?;
     let matching = matching::Matching::run(&old, &new, decided)?;
     outcome::comparison(environment, &matching, decisions)

@@ -228,6 +228,8 @@ impl MoveStatus {
 /// A question with its choices, and the flag that answers it when nobody is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
+    /// What helps to answer: lines to be shown above it, indented where one belongs to another.
+    pub help: Vec<String>,
     /// What is asked: one sentence.
     pub text: String,
     /// The possible answers.

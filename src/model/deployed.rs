@@ -52,6 +52,8 @@ pub struct DeployedResource {
     pub physical_id: Option<Text>,
     /// Its status (`CREATE_COMPLETE`…).
     pub status: Text,
+    /// When CloudFormation changed it last, in UTC (RFC 3339), if it says so.
+    pub changed_at: Option<Text>,
 }
 
 /// An export of a stack.

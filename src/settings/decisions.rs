@@ -75,6 +75,17 @@ pub struct Skip {
     pub origin: String,
 }
 
+/// A deployed resource that is nothing that exists now: it is left to be replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// What it is called where it is deployed.
+    pub what: Named,
+    /// Where this holds.
+    pub scope: Scope,
+    /// Who says so: a person at the terminal, or the name of a file.
+    pub origin: String,
+}
+
 /// Why a decision cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DecisionError {

@@ -22,7 +22,7 @@ pub use account::{
     local as local_directory,
 };
 pub use context::{CONTEXT_FILE, with_looked_up};
-pub use decisions::{DecisionError, Named, Pair, Scope, Skip};
+pub use decisions::{DecisionError, Left, Named, Pair, Scope, Skip};
 pub use deploying::{Approval, Deploying, Method, Parameter, TypedDeploying};
 pub use overrides::{OverrideError, read as mapping_file};
 
@@ -194,6 +194,8 @@ pub struct Settings {
     pub pairs: Vec<Pair>,
     /// What people excluded.
     pub skip: Vec<Skip>,
+    /// What people left to be replaced.
+    pub left: Vec<Left>,
     /// Types that somebody says CloudFormation can move.
     pub assume_refactorable: Vec<String>,
     /// Types that somebody says CloudFormation cannot move.
@@ -333,6 +335,7 @@ impl Settings {
             lookups: typed.lookups.or(project.lookups).or(user.lookups).unwrap_or(true),
             pairs,
             skip,
+            left: Vec::new(),
             assume_refactorable: typed.assume_refactorable.clone(),
             assume_fixed: typed.assume_fixed.clone(),
             strict: typed.strict,

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::detect::Sides;
-use crate::compare::{DecidedPair, Decisions, Reference, SkipEntry};
+use crate::compare::{DecidedPair, Decisions, LeftEntry, Reference, SkipEntry};
 use crate::model::{Environment, Location, Stack};
 use crate::settings::{Named, Pair, Scope, Settings, Skip};
 
@@ -136,9 +136,15 @@ impl<'a> Known<'a> {
         let marked = self.sides.marks.iter().filter(|what| self.has(what));
         let marked = marked
             .map(|what| SkipEntry { what: what.clone(), origin: "a mark of the app".to_owned() });
+        let left = settings.left.iter().filter(|left| left.scope.contains(environment));
+        let left = left.map(|left| LeftEntry {
+            resource: reference(&left.what, &self.sides.deployed),
+            origin: left.origin.clone(),
+        });
         Decisions {
             pairs: pairs.collect(),
             skip: listed.chain(marked).collect(),
+            left: left.collect(),
             strict: settings.strict,
             explain: settings.explain,
         }

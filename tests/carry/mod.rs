@@ -135,6 +135,7 @@ fn resource(found: &cdkr::local::Resource) -> (Text, DeployedResource) {
         resource_type: found.resource_type.as_str().into(),
         physical_id: Some(found.physical_id.as_str().into()),
         status: found.status.as_str().into(),
+        changed_at: None,
     };
     (found.logical_id.as_str().into(), resource)
 }

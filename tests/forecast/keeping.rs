@@ -206,6 +206,7 @@ fn in_a_nested_stack_no_name_can_be_kept_and_that_is_said() {
                 resource_type: body.get("Type").and_then(Value::as_str).unwrap().into(),
                 physical_id: Some(format!("physical-{id}").into()),
                 status: "CREATE_COMPLETE".into(),
+                changed_at: None,
             };
             (id.clone(), resource)
         };

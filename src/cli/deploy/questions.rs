@@ -32,6 +32,7 @@ pub(super) fn moves(deploying: &Deploying, host: &TerminalHost) -> Result<Option
         Refactoring::Quit => Ok(None),
         Refactoring::Ask => {
             let question = Question {
+                help: Vec::new(),
                 text: "What do you want to do about the resources that moved?".to_owned(),
                 choices: vec![
                     "Execute the refactor and deploy".to_owned(),
@@ -75,6 +76,7 @@ fn yes_or_no(host: &TerminalHost, text: &str, yes: &str, flag: &str) -> Result<A
         return Ok(Answer::Nobody);
     }
     let question = Question {
+        help: Vec::new(),
         text: text.to_owned(),
         choices: vec![yes.to_owned(), "Quit".to_owned()],
         default: 1,
@@ -102,6 +104,7 @@ pub(super) fn approval(
         return Ok(true);
     }
     let question = Question {
+        help: Vec::new(),
         text: text.to_owned(),
         choices: vec!["Yes, deploy".to_owned(), "No, change nothing".to_owned()],
         default: 1,

@@ -91,6 +91,7 @@ fn changed(now: &mut DeployedEnvironment, change: &Change) {
                     resource_type: kind.into(),
                     physical_id: None,
                     status: "CREATE_COMPLETE".into(),
+                    changed_at: None,
                 },
             );
         }
@@ -113,6 +114,7 @@ fn refactored(now: &mut DeployedEnvironment, batch: &Batch) {
             resource_type: each.resource_type.as_str().into(),
             physical_id: known.or_else(|| each.physical_id.as_deref().map(Text::from)),
             status: "IMPORT_COMPLETE".into(),
+            changed_at: None,
         };
         taken.push((to, resource));
     }
