@@ -62,8 +62,29 @@ pub struct Pair {
     pub destination: Named,
     /// Where this holds.
     pub scope: Scope,
-    /// `--map`, or the name of a file.
+    /// `--map`, or the place in a file: `moves.json:7:9`.
     pub origin: String,
+}
+
+/// A deployed resource that is nothing that exists now: a deployment replaces it, and nobody is
+/// asked about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// What it is called where it is deployed.
+    pub source: Named,
+    /// Where this holds.
+    pub scope: Scope,
+    /// The place in a file that says so, or who else does.
+    pub origin: String,
+}
+
+/// What a file of decisions says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// Resources that have two names.
+    pub pairs: Vec<Pair>,
+    /// Resources that are nothing that exists now.
+    pub left: Vec<Left>,
 }
 
 /// Something not to be matched.
@@ -72,17 +93,6 @@ pub struct Skip {
     /// A location, a construct path or a resource type.
     pub what: String,
     /// The name of the file that says so.
-    pub origin: String,
-}
-
-/// A deployed resource that is nothing that exists now: it is left to be replaced.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// What it is called where it is deployed.
-    pub what: Named,
-    /// Where this holds.
-    pub scope: Scope,
-    /// Who says so: a person at the terminal, or the name of a file.
     pub origin: String,
 }
 
@@ -147,29 +157,29 @@ pub(super) const MAP: &str = "--map";
 pub(super) fn from_flags(values: &[String]) -> Result<Vec<Pair>, DecisionError> {
     let pairs = values.iter().map(|value| match value.split_once(':') {
         Some((source, destination)) if !destination.contains(':') => {
-            pair(source, destination, &Scope::default(), MAP)
+            pair((source, MAP), (destination, MAP), &Scope::default())
         }
         _ => Err(DecisionError::MapForm(value.clone())),
     });
     pairs.collect()
 }
 
-/// Reads both names of a pair.
+/// Reads both names of a pair, each with where it stands.
 pub(super) fn pair(
-    source: &str,
-    destination: &str,
+    (source, origin): (&str, &str),
+    (destination, second): (&str, &str),
     scope: &Scope,
-    origin: &str,
 ) -> Result<Pair, DecisionError> {
     Ok(Pair {
         source: name(source, origin)?,
-        destination: name(destination, origin)?,
+        destination: name(destination, second)?,
         scope: scope.clone(),
         origin: origin.to_owned(),
     })
 }
 
-fn name(text: &str, origin: &str) -> Result<Named, DecisionError> {
+/// Reads the name of a resource.
+pub(super) fn name(text: &str, origin: &str) -> Result<Named, DecisionError> {
     if is_path(text) {
         return Ok(Named::Path(text.into()));
     }

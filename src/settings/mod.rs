@@ -6,8 +6,10 @@
 
 mod account;
 mod context;
+pub mod decision_file;
 mod decisions;
 mod deploying;
+mod located;
 mod overrides;
 mod project;
 
@@ -22,9 +24,10 @@ pub use account::{
     local as local_directory,
 };
 pub use context::{CONTEXT_FILE, with_looked_up};
-pub use decisions::{DecisionError, Left, Named, Pair, Scope, Skip};
+pub use decisions::{Decided, DecisionError, Left, Named, Pair, Scope, Skip};
 pub use deploying::{Approval, Deploying, Method, Parameter, TypedDeploying};
-pub use overrides::{OverrideError, read as mapping_file};
+pub use located::{Misplaced, Position};
+pub use overrides::{OverrideError, mapping_file};
 
 use project::Project;
 
@@ -312,7 +315,7 @@ impl Settings {
         let account = Account::resolve(typed, surroundings, &project, &user)?;
         let mut pairs = decisions::from_flags(&typed.map)?;
         if let Some(file) = &typed.override_file {
-            pairs.extend(overrides::read(&surroundings.directory, file)?);
+            pairs.extend(overrides::mapping_file(&surroundings.directory, file)?);
         }
         let skip = match &typed.skip_file {
             Some(file) => decisions::skip_file(&surroundings.directory, file)?,

@@ -261,18 +261,22 @@ fn overriding(text: &str) -> Place {
 fn every_known_form_of_the_override_file_gives_the_same_pair() {
     let scoped = Scope { account: Some("1".into()), region: Some("r".into()) };
     let entry = r#"{"account": "1", "region": "r", "resources": {"A.X": "B.Y"}}"#;
-    for (text, scope) in [
-        (format!(r#"{{"environments": [{entry}]}}"#), scoped.clone()),
-        (format!(r#"{{"mappings": [{entry}]}}"#), scoped),
-        (r#"{"mappings": {"A.X": "B.Y"}}"#.to_owned(), Scope::default()),
-        (r#"{"mappings": [{"source": "A.X", "destination": "B.Y"}]}"#.to_owned(), Scope::default()),
+    for (text, scope, column) in [
+        (format!(r#"{{"environments": [{entry}]}}"#), scoped.clone(), 65),
+        (format!(r#"{{"mappings": [{entry}]}}"#), scoped, 61),
+        (r#"{"mappings": {"A.X": "B.Y"}}"#.to_owned(), Scope::default(), 15),
+        (
+            r#"{"mappings": [{"source": "A.X", "destination": "B.Y"}]}"#.to_owned(),
+            Scope::default(),
+            26,
+        ),
     ] {
         let pairs = overriding(&text).resolve().unwrap().pairs;
         let expected = Pair {
             source: Named::Location(crate::model::Location::new("A", "X")),
             destination: Named::Location(crate::model::Location::new("B", "Y")),
             scope,
-            origin: "o.json".into(),
+            origin: format!("o.json:1:{column}"),
         };
         assert_eq!(pairs, [expected], "{text}");
     }
@@ -285,37 +289,53 @@ fn a_source_that_is_given_twice_is_kept_twice() {
 }
 
 #[test]
-fn anything_else_in_an_override_file_is_an_error() {
+fn anything_else_in_an_override_file_is_an_error_with_line_and_column() {
     let with = |text: &str| overriding(text).error();
-    insta::assert_snapshot!(with("{}"), @"o.json: it has neither `environments` nor `mappings`");
+    insta::assert_snapshot!(with("{}"), @"o.json:1:1: it has neither `environments` nor `mappings`");
     insta::assert_snapshot!(
         with(r#"{"environments": [], "mappings": {}}"#),
-        @"o.json: it has both `environments` and `mappings`"
+        @"o.json:1:22: it has both `environments` and `mappings`"
     );
     insta::assert_snapshot!(
         with(r#"{"environment": []}"#),
-        @"o.json is not a valid override file: unknown field `environment`, expected `environments` or `mappings` at line 1 column 14"
+        @"o.json:1:2: unknown field `environment`, expected `environments` or `mappings`"
     );
     insta::assert_snapshot!(
-        with(r#"{"environments": [{"account": "1", "region": "r"}]}"#),
-        @"o.json: entry 1 of `environments` must have either `resources` or both `source` and `destination`"
+        with("{\n  \"environments\": [\n    {\"account\": \"1\", \"region\": \"r\"}]}"),
+        @"o.json:3:5: entry 1 of `environments` must have either `resources` or both `source` and `destination`"
     );
     insta::assert_snapshot!(
         with(r#"{"environments": [{"resources": {"A.X": 3}}]}"#),
-        @"o.json is not a valid override file: invalid type: integer `3`, expected a string at line 1 column 41"
+        @"o.json:1:41: expected a string, or null, found the number 3"
     );
     insta::assert_snapshot!(
         with(r#"{"mappings": "A.X:B.Y"}"#),
-        @r#"o.json is not a valid override file: invalid type: string "A.X:B.Y", expected an object of old names and new names, or a list at line 1 column 22"#
+        @r#"o.json:1:14: expected an object of old names and new names, or a list, found the text "A.X:B.Y""#
     );
     insta::assert_snapshot!(
         with(r#"{"mappings": {"A": "B.Y"}}"#),
-        @"o.json: `A` is neither a location (`Stack.LogicalId`) nor a construct path"
+        @"o.json:1:15: `A` is neither a location (`Stack.LogicalId`) nor a construct path"
     );
+    insta::assert_snapshot!(
+        with(r#"{"mappings": {"A.X": "B"}}"#),
+        @"o.json:1:22: `B` is neither a location (`Stack.LogicalId`) nor a construct path"
+    );
+    insta::assert_snapshot!(with("{\n  \"mappings\": {},\n}"), @"o.json:3:1: trailing comma");
     insta::assert_snapshot!(
         Place::new().typing(|typed| typed.override_file = Some("o.json".into())).error(),
         @"cannot read o.json: No such file or directory (os error 2)"
     );
+}
+
+#[test]
+fn an_override_file_may_be_yaml() {
+    let text = "environments:\n  - account: 012345678901\n    resources:\n      A.X: B.Y\n";
+    let place = Place::new()
+        .file("o.yaml", text)
+        .typing(|typed| typed.override_file = Some("o.yaml".into()));
+    let pairs = place.resolve().unwrap().pairs;
+    assert_eq!(pairs[0].origin, "o.yaml:4:7");
+    assert_eq!(pairs[0].scope.account.as_deref(), Some("012345678901"));
 }
 
 #[test]

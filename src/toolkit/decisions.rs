@@ -138,7 +138,7 @@ impl<'a> Known<'a> {
             .map(|what| SkipEntry { what: what.clone(), origin: "a mark of the app".to_owned() });
         let left = settings.left.iter().filter(|left| left.scope.contains(environment));
         let left = left.map(|left| LeftEntry {
-            resource: reference(&left.what, &self.sides.deployed),
+            resource: reference(&left.source, &self.sides.deployed),
             origin: left.origin.clone(),
         });
         Decisions {
