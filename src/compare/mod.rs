@@ -19,6 +19,7 @@ mod difference;
 mod digest;
 mod loose;
 mod matching;
+pub mod measure;
 mod names;
 mod outcome;
 mod paths;
