@@ -101,6 +101,31 @@ fn pairs(comparison: &Comparison) -> BTreeSet<(Location, Location)> {
     comparison.mappings.iter().map(pair).collect()
 }
 
+/// What is offered, with its score. One and the same resource is never offered twice, nor if it is
+/// mapped or in a question.
+fn offers(comparison: &Comparison) -> BTreeSet<(Location, Location, u8)> {
+    let mut seen = (BTreeSet::new(), BTreeSet::new());
+    let mut note = |source: &Location, destination: &Location| {
+        assert!(seen.0.insert(source.clone()), "`{source}` is taken or offered already");
+        assert!(seen.1.insert(destination.clone()), "`{destination}` is taken or offered already");
+    };
+    for (source, destination) in pairs(comparison) {
+        note(&source, &destination);
+    }
+    let mut offers = BTreeSet::new();
+    for one in &comparison.similar {
+        let (source, destination) = (&one.source.location, &one.destination.location);
+        note(source, destination);
+        let is_asked = |question: &cdkr::compare::Ambiguity| {
+            question.sources.contains(&one.source)
+                || question.destinations.contains(&one.destination)
+        };
+        assert!(!comparison.ambiguous.iter().any(is_asked), "`{source}` is in a question");
+        offers.insert((source.clone(), destination.clone(), one.score));
+    }
+    offers
+}
+
 type Recipe = (AppRecipe, Vec<Op>, bool);
 
 /// Anything that may happen to an app.
@@ -148,15 +173,17 @@ fn no_mapping_contradicts_the_truth() {
 
 fn reversal_inverts(recipe: &Recipe) -> TestCaseResult {
     let case = case(recipe);
-    let forward = pairs(&case.compare());
+    let forward = case.compare();
     let backward = compared(&case.new.stacks, &case.old.stacks);
-    let backward = pairs(&backward).into_iter().map(|(from, to)| (to, from)).collect();
-    prop_assert_eq!(forward, backward, "{}", case.show());
+    let mappings = pairs(&backward).into_iter().map(|(from, to)| (to, from)).collect();
+    prop_assert_eq!(pairs(&forward), mappings, "{}", case.show());
+    let inverse = offers(&backward).into_iter().map(|(from, to, score)| (to, from, score));
+    prop_assert_eq!(offers(&forward), inverse.collect(), "{}", case.show());
     Ok(())
 }
 
 #[test]
-fn swapping_before_and_after_inverts_every_mapping() {
+fn swapping_before_and_after_inverts_every_mapping_and_every_offer() {
     check(&anything(), |recipe| reversal_inverts(&recipe));
 }
 
@@ -286,8 +313,11 @@ fn canonical(comparison: &Comparison) -> String {
     }
     lines.push(format!("{:?}", comparison.ambiguous));
     for similar in &comparison.similar {
-        let differences = count(&similar.differences);
-        lines.push(format!("{:?} {:?} {differences:?}", similar.source, similar.destination));
+        let (score, differences) = (similar.score, count(&similar.differences));
+        lines.push(format!(
+            "{:?} {:?} {score} {differences:?}",
+            similar.source, similar.destination
+        ));
     }
     for unpaired in comparison.added.iter().chain(&comparison.removed) {
         lines.push(format!("{:?} {:?}", unpaired.place, unpaired.excluded));

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap as HashMap;
+
 use super::classes::{Class, Classes};
 use super::comparison::{Ambiguity, Place};
 use super::loose::Loose;
@@ -9,7 +11,7 @@ use super::matching::Matching;
 use super::names::Form;
 use super::scope::NodeId;
 use super::side::Side;
-use crate::model::ConstructPath;
+use crate::model::{ConstructPath, Location};
 
 /// Returns the classes of free resources that are left with candidates on both sides: of equal
 /// digest first, then of equal weak digest where names could explain what differs.
@@ -78,12 +80,41 @@ pub(super) fn questions(
             destinations: class.new.iter().map(|id| matching.new.place(*id)).collect(),
             group,
             constructs: (paths(was), paths(is)),
+            referrers: (referrers(matching.old, &class.old), referrers(matching.new, &class.new)),
         });
     }
     questions.sort_by(|left, right| {
         left.group.cmp(&right.group).then_with(|| left.sources.cmp(&right.sources))
     });
     questions
+}
+
+/// How many of those that refer to a candidate are named.
+const MOST_REFERRERS: usize = 5;
+
+/// Returns who refers to each of some resources: who refers to all of them tells none of them from
+/// the others, and is named only where nobody else is.
+fn referrers(side: &Side<'_>, ids: &[NodeId]) -> Vec<Vec<Location>> {
+    let mut of_each: Vec<Vec<NodeId>> = Vec::with_capacity(ids.len());
+    let mut counts: HashMap<NodeId, usize> = HashMap::default();
+    for id in ids {
+        let mut own: Vec<NodeId> = side.referrers(*id).iter().map(|(id, _)| *id).collect();
+        // Resources are numbered in the order of their locations.
+        own.sort_unstable();
+        own.dedup();
+        own.iter().for_each(|id| *counts.entry(*id).or_default() += 1);
+        of_each.push(own);
+    }
+    let named = |own: Vec<NodeId>| {
+        let (shared, mut telling): (Vec<_>, Vec<_>) =
+            own.into_iter().partition(|id| counts[id] == ids.len());
+        if telling.is_empty() {
+            telling = shared;
+        }
+        telling.truncate(MOST_REFERRERS);
+        telling.into_iter().map(|id| side.location(id)).collect()
+    };
+    of_each.into_iter().map(named).collect()
 }
 
 /// Returns the constructs in which the candidates differ: their paths without the end that all

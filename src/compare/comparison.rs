@@ -1,6 +1,7 @@
 //! What a comparison answers.
 
 use crate::model::{ConstructPath, Environment, Location, ResourceType, Value};
+use crate::registry::Replacement;
 
 /// What is known of one environment. All lists are sorted by location; nothing in them depends
 /// on the order of keys, resources or stacks in the input.
@@ -124,6 +125,10 @@ pub struct Ambiguity {
     /// The constructs that the question is about: deployed paths, and paths now. Empty if the
     /// resources carry no paths.
     pub constructs: (Vec<ConstructPath>, Vec<ConstructPath>),
+    /// Who refers to each of the sources, and to each of the destinations, so that a person can
+    /// tell them apart: at most five each, sorted, those that refer to all of them only if nobody
+    /// else does.
+    pub referrers: (Vec<Vec<Location>>, Vec<Vec<Location>>),
 }
 
 /// A pair that is offered, never taken without consent.
@@ -135,10 +140,20 @@ pub struct Similar {
     pub source: Place,
     /// The one that exists now.
     pub destination: Place,
-    /// From 0 (nothing in common) to 100 (all the same), in percent.
+    /// From 0 (nothing in common) to 100 (all the same), in percent, rounded down: the measure of
+    /// [`measure`](super::measure) over the bodies, references by what they point at.
     pub score: u8,
     /// What differs.
     pub differences: Vec<Difference>,
+}
+
+impl Similar {
+    /// Returns what the deployment would do to the resource if the pair were taken: the worst that
+    /// one of the differences does ([`Difference::effect`]).
+    pub fn effect(&self) -> Replacement {
+        let effects = self.differences.iter().map(|one| one.effect(&self.resource_type));
+        effects.max().unwrap_or(Replacement::Never)
+    }
 }
 
 /// A resource without a counterpart.

@@ -9,8 +9,8 @@ use super::names::{Finder, Token};
 use super::scope::NodeId;
 use super::side::Side;
 use super::skeleton::{Reading, Walker, is_ours, is_tag_list};
-use crate::model::{Object, Text, Value};
-use crate::registry;
+use crate::model::{Object, ResourceType, Text, Value};
+use crate::registry::{self, Replacement};
 use crate::template::Intrinsic;
 
 /// One side as seen by the comparison of bodies: every matched resource has the identity of its
@@ -21,15 +21,29 @@ pub(super) struct View<'s, 'a> {
 }
 
 impl View<'_, '_> {
-    /// Returns the digest of a part of a template, references by what they point at.
-    fn digest(&self, stack: usize, value: &Value) -> Result<Digest, CompareError> {
+    /// Returns the digest of a part of a template, references by what they point at, and whether
+    /// it points at a resource.
+    pub(super) fn read(&self, stack: usize, value: &Value) -> Result<(Digest, bool), CompareError> {
         let part = Walker::new(&self.side.scope, Reading::Exact).part(stack, value)?;
         let references = part.slots.iter().map(|slot| self.digests[slot.target as usize]);
-        Ok(combine(&part.hash, references, &mut [], &mut []))
+        Ok((combine(&part.hash, references, &mut [], &mut []), !part.slots.is_empty()))
+    }
+
+    fn digest(&self, stack: usize, value: &Value) -> Result<Digest, CompareError> {
+        Ok(self.read(stack, value)?.0)
     }
 }
 
 impl Difference {
+    /// Returns what the change would do to a resource of this type: change it where it is, replace
+    /// it, or either.
+    pub fn effect(&self, resource_type: &ResourceType) -> Replacement {
+        match self.property.strip_prefix("Properties.") {
+            Some(path) => registry::replacement(resource_type.as_str(), &path.replace('.', "/")),
+            None => Replacement::Never,
+        }
+    }
+
     /// Notes that the pair was proven by its names: whatever differs in it follows from them, but
     /// for what is to become of the resource when it leaves its template.
     pub(super) fn is_by_name(&mut self) {

@@ -108,10 +108,8 @@ impl<'v> Node<'v> {
     /// A text, and the text with marks in the place of names of constructs, if it has any.
     pub(super) fn text(text: &str, masked: Option<&str>) -> Self {
         let units: Vec<u16> = text.encode_utf16().collect();
-        let mut pairs: Box<[u32]> = units
-            .windows(2)
-            .map(|pair| (u32::from(pair[0]) << 16) | u32::from(pair[1]))
-            .collect();
+        let mut pairs: Box<[u32]> =
+            units.windows(2).map(|pair| (u32::from(pair[0]) << 16) | u32::from(pair[1])).collect();
         pairs.sort_unstable();
         let mask = masked.map(|masked| hashed("mask", masked));
         let kind = Kind::Text { pairs, mask };

@@ -7,16 +7,22 @@
 //! stand for; every resource body becomes a `skeleton`, from which `digest`s are combined;
 //! `matching` pairs the resources of the two sides, with `classes` for those that look alike,
 //! `paths` and `renaming` for what construct paths say, `loose` and `names` for names written
-//! into properties, `changed` for what moved and changed; `outcome` puts the answer together with
-//! `difference`, `similarity` and `ambiguity`.
+//! into properties, `changed` (by `similarity`) for what moved and changed; `outcome` puts the
+//! answer together with `difference` and `ambiguity`. What is `rest` is offered where two are alike:
+//! `candidates` finds them, `measure` compares their `bodies`, `assignment` says who belongs to
+//! whom. `likely` proposes answers to questions.
 
 mod ambiguity;
+mod assignment;
+mod bodies;
+mod candidates;
 mod changed;
 mod classes;
 mod comparison;
 mod decisions;
 mod difference;
 mod digest;
+mod likely;
 mod loose;
 mod matching;
 pub mod measure;
@@ -24,6 +30,9 @@ mod names;
 mod outcome;
 mod paths;
 mod renaming;
+mod rest;
+#[cfg(test)]
+mod rest_tests;
 mod scope;
 mod side;
 mod similarity;
@@ -34,6 +43,7 @@ pub use comparison::{
     Ambiguity, Change, Comparison, Difference, Evidence, Mapping, Place, Problem, Similar, Unpaired,
 };
 pub use decisions::{DecidedPair, Decisions, LeftEntry, Reference, SkipEntry};
+pub use likely::{likely, likely_constructs};
 pub(crate) use names::unique_id;
 // What names stand for: `analyze` reads templates by the same rules.
 pub(crate) use scope::{Meaning, NodeId, Scope};

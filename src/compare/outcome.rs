@@ -4,27 +4,19 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::ambiguity::{open_classes, questions};
 use super::classes::Class;
-use super::comparison::{
-    Change, Comparison, Difference, Mapping, Place, Problem, Similar, Unpaired,
-};
+use super::comparison::{Change, Comparison, Difference, Mapping, Problem};
 use super::decisions::Decisions;
 use super::difference::{Differ, Names, View, same_content};
 use super::digest::Digest;
 use super::loose::{Loose, Strength};
 use super::matching::{Matching, Pair};
+use super::rest::Rest;
 use super::scope::NodeId;
 use super::side::Side;
-use super::similarity::{Features, Neighbours, features};
 use super::support::is_indistinct;
 use super::{CompareError, Evidence};
 use crate::model::{Environment, Location};
 use crate::registry;
-
-/// A pair is offered from this similarity on.
-const OFFERED_FROM: f64 = 0.5;
-
-/// A pair is offered only if it is this much better than the second best.
-const CLEARLY_BETTER: f64 = 0.05;
 
 /// Returns the comparison that a finished matching amounts to.
 pub(super) fn comparison(
@@ -93,7 +85,7 @@ pub(super) fn comparison(
         }
     }
     let ambiguous = questions(matching, &classes, loose.as_ref());
-    let rest = Rest::new(matching, &classes, &digests);
+    let rest = Rest::new(matching, &classes, &differ)?;
     let similar = rest.similar(&differ)?;
     let mut comparison = Comparison {
         environment: environment.clone(),
@@ -261,139 +253,4 @@ fn left_behind(matching: &Matching<'_, '_>, differs: &[bool]) -> Vec<Problem> {
             })
         })
         .collect()
-}
-
-/// What is left without a counterpart and without a question.
-struct Rest<'s, 'a> {
-    matching: &'s Matching<'s, 'a>,
-    old: Vec<(NodeId, &'a str, Features)>,
-    new: Vec<(NodeId, &'a str, Features)>,
-    excluded_old: Vec<NodeId>,
-    excluded_new: Vec<NodeId>,
-}
-
-impl<'s, 'a> Rest<'s, 'a> {
-    fn new(
-        matching: &'s Matching<'s, 'a>,
-        classes: &[Class],
-        digests: &(Vec<Digest>, Vec<Digest>),
-    ) -> Self {
-        let of =
-            |side: &'s Side<'a>, pair: &[Option<usize>], digests: &[Digest], asked: Vec<NodeId>| {
-                let mut asked = asked;
-                asked.sort_unstable();
-                let left = side
-                    .ids()
-                    .filter(|id| pair[*id as usize].is_none() && asked.binary_search(id).is_err());
-                let (excluded, free): (Vec<NodeId>, Vec<NodeId>) =
-                    left.partition(|id| side.node(*id).excluded.is_some());
-                let free: Vec<_> = free
-                    .into_iter()
-                    .map(|id| (id, side.node(id).kind, features(side, digests, id)))
-                    .collect();
-                (free, excluded)
-            };
-        let asked_old = classes.iter().flat_map(|class| class.old.clone()).collect();
-        let asked_new = classes.iter().flat_map(|class| class.new.clone()).collect();
-        let (old, excluded_old) = of(matching.old, &matching.old_pair, &digests.0, asked_old);
-        let (new, excluded_new) = of(matching.new, &matching.new_pair, &digests.1, asked_new);
-        Self { matching, old, new, excluded_old, excluded_new }
-    }
-
-    /// Offers pairs that are each other's best and clearly better than the second best.
-    fn similar(&self, differ: &Differ<'_, '_>) -> Result<Vec<Similar>, CompareError> {
-        let to_new = Neighbours::new(&self.new);
-        let to_old = Neighbours::new(&self.old);
-        let features: HashMap<NodeId, &Features> =
-            self.new.iter().map(|(id, _, features)| (*id, features)).collect();
-        let best = |found: Vec<(NodeId, f64)>| match found.as_slice() {
-            [(id, score)] => Some((*id, *score)),
-            [(id, score), (_, second), ..] if score - second >= CLEARLY_BETTER => {
-                Some((*id, *score))
-            }
-            _ => None,
-        };
-        let mut similar = Vec::new();
-        for (old, kind, own) in &self.old {
-            let Some((new, score)) = best(to_new.nearest(kind, own, 2)) else { continue };
-            if score < OFFERED_FROM
-                || best(to_old.nearest(kind, features[&new], 2)).map(|(id, _)| id) != Some(*old)
-            {
-                continue;
-            }
-            similar.push(Similar {
-                resource_type: (*kind).into(),
-                source: self.matching.old.place(*old),
-                destination: self.matching.new.place(new),
-                score: percent(score),
-                differences: differ.differences(*old, new)?,
-            });
-        }
-        Ok(similar)
-    }
-
-    /// Lists what was added, or removed, with the nearest candidate if asked for.
-    fn unpaired(
-        &self,
-        differ: &Differ<'_, '_>,
-        added: bool,
-        explain: bool,
-    ) -> Result<Vec<Unpaired>, CompareError> {
-        let (side, own, others, excluded) = if added {
-            (self.matching.new, &self.new, &self.old, &self.excluded_new)
-        } else {
-            (self.matching.old, &self.old, &self.new, &self.excluded_old)
-        };
-        let neighbours = Neighbours::new(if explain { others } else { &[] });
-        let mut unpaired = Vec::new();
-        for (id, kind, features) in own {
-            let nearest = match neighbours.nearest(kind, features, 1).first() {
-                Some(&(other, _)) => Some(self.nearest(differ, added, *id, other)?),
-                None => None,
-            };
-            unpaired.push(unpaired_one(side, *id, nearest));
-        }
-        unpaired.extend(excluded.iter().map(|id| unpaired_one(side, *id, None)));
-        unpaired.sort_by(|left, right| left.place.cmp(&right.place));
-        Ok(unpaired)
-    }
-
-    fn nearest(
-        &self,
-        differ: &Differ<'_, '_>,
-        added: bool,
-        id: NodeId,
-        other: NodeId,
-    ) -> Result<(Place, Vec<Difference>), CompareError> {
-        Ok(if added {
-            (self.matching.old.place(other), differ.differences(other, id)?)
-        } else {
-            (self.matching.new.place(other), differ.differences(id, other)?)
-        })
-    }
-}
-
-fn unpaired_one(
-    side: &Side<'_>,
-    id: NodeId,
-    nearest: Option<(Place, Vec<Difference>)>,
-) -> Unpaired {
-    Unpaired {
-        resource_type: side.node(id).kind.into(),
-        place: side.place(id),
-        nearest,
-        excluded: side.node(id).excluded.clone(),
-    }
-}
-
-/// Returns a share as a whole percentage.
-fn percent(share: f64) -> u8 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share between 0 and 1 gives 0 to 100"
-    )]
-    {
-        (share * 100.0).floor() as u8
-    }
 }

@@ -1,6 +1,6 @@
-//! How alike two bodies are.
+//! How much two bodies have in common, for the step of the matching that takes what moved and
+//! changed. What is only offered is compared by `measure`.
 
-use rustc_hash::FxHashMap as HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::digest::Digest;
@@ -9,9 +9,6 @@ use super::side::Side;
 use super::skeleton::is_ours;
 use crate::model::{Object, Value};
 use crate::template::{Attribute, Intrinsic};
-
-/// A feature that more resources than this have says nothing about any of them.
-const MOST_HOLDERS: usize = 40;
 
 /// What a body contains, as hashes of property paths with their values, sorted.
 pub(super) type Features = Vec<u64>;
@@ -104,60 +101,4 @@ pub(super) fn score(left: &Features, right: &Features) -> f64 {
     }
     let ratio = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     2.0 * ratio(common) / ratio(total)
-}
-
-/// Finds for each of some resources the most alike among others, through features that few of
-/// them share: no pair is looked at that has no such feature.
-pub(super) struct Neighbours<'f> {
-    candidates: &'f [(NodeId, &'f str, Features)],
-    holders: HashMap<(&'f str, u64), Vec<usize>>,
-}
-
-impl<'f> Neighbours<'f> {
-    /// Indexes the candidates: number, type and features.
-    pub(super) fn new(candidates: &'f [(NodeId, &'f str, Features)]) -> Self {
-        let mut holders: HashMap<(&str, u64), Vec<usize>> = HashMap::default();
-        for (at, (_, kind, features)) in candidates.iter().enumerate() {
-            let mut last = None;
-            for feature in features {
-                if last.replace(*feature) == Some(*feature) {
-                    continue;
-                }
-                let holders = holders.entry((kind, *feature)).or_default();
-                if holders.len() <= MOST_HOLDERS {
-                    holders.push(at);
-                }
-            }
-        }
-        Self { candidates, holders }
-    }
-
-    /// Returns the candidates of a type that are most alike, the best first, at most `count`.
-    pub(super) fn nearest(
-        &self,
-        kind: &'f str,
-        features: &Features,
-        count: usize,
-    ) -> Vec<(NodeId, f64)> {
-        let mut shared: HashMap<usize, usize> = HashMap::default();
-        for feature in features {
-            let Some(holders) = self.holders.get(&(kind, *feature)) else { continue };
-            if holders.len() > MOST_HOLDERS {
-                continue;
-            }
-            for holder in holders {
-                *shared.entry(*holder).or_default() += 1;
-            }
-        }
-        let mut found: Vec<(NodeId, f64)> = shared
-            .into_keys()
-            .map(|at| {
-                let (id, _, other) = &self.candidates[at];
-                (*id, score(features, other))
-            })
-            .collect();
-        found.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
-        found.truncate(count);
-        found
-    }
 }

@@ -150,6 +150,7 @@ fn ambiguous() -> Comparison {
         destinations: destinations.iter().map(|text| place(text, "")).collect(),
         group,
         constructs: (Vec::new(), Vec::new()),
+        referrers: (Vec::new(), Vec::new()),
     };
     let part = |kind: &str, name: &str| Ambiguity {
         resource_type: kind.into(),
@@ -164,6 +165,7 @@ fn ambiguous() -> Comparison {
             vec!["S/OrdersA".into(), "S/OrdersB".into()],
             vec!["S/OrdersC".into(), "S/OrdersD".into()],
         ),
+        referrers: (Vec::new(), Vec::new()),
     };
     Comparison {
         ambiguous: vec![

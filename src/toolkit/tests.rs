@@ -180,6 +180,7 @@ fn comparison() -> Comparison {
         destinations: vec![place(destination)],
         group,
         constructs: (Vec::new(), Vec::new()),
+        referrers: (Vec::new(), Vec::new()),
     };
     let unpaired = |stack: &str| Unpaired {
         resource_type: "T".into(),
