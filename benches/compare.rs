@@ -59,7 +59,25 @@ fn median(mut run: impl FnMut()) -> f64 {
     times[times.len() / 2]
 }
 
+/// Queues that were renamed and edited: each has to be found among all the others.
+fn similar(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("similar");
+    group.sample_size(10);
+    for count in [1_000, 10_000] {
+        let (old, new) = (read(&apps::alike(count, false)), read(&apps::alike(count, true)));
+        assert_eq!(compared(&old, &new).similar.len(), count, "every queue is found");
+        group.bench_function(format!("{count} queues renamed and edited"), |bencher| {
+            bencher.iter(|| black_box(compared(&old, &new)));
+        });
+    }
+    group.finish();
+}
+
 fn table(_: &mut Criterion) {
+    // It makes no difference to a filter: `cargo bench --bench compare -- similar` is for the other.
+    if std::env::args().any(|argument| argument == "similar") {
+        return;
+    }
     println!("{:<34} {:>9} {:>9} {:>9} {:>9} {:>6}", "", "MB", "serde", "compare", "all", "ratio");
     let mut cases: Vec<(String, Make)> = Vec::new();
     for count in [1_000, 10_000, 25_000, 100_000] {
@@ -91,5 +109,5 @@ fn table(_: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, table);
+criterion_group!(benches, similar, table);
 criterion_main!(benches);

@@ -214,6 +214,36 @@ pub(crate) fn identical(count: usize, prefix: &str) -> Vec<(String, String)> {
     vec![("App".to_owned(), template_text(&json!({ "Resources": queues })))]
 }
 
+/// Queues that have almost everything in common but for one tag; if `edited`, under other names
+/// and with two properties changed.
+pub(crate) fn alike(count: usize, edited: bool) -> Vec<(String, String)> {
+    let queues: Map<String, Value> = (0..count)
+        .map(|at| {
+            let name = format!("{}{at}", if edited { "Jobs" } else { "Worker" });
+            let mut body = json!({
+                "Type": "AWS::SQS::Queue",
+                "Properties": {
+                    "MessageRetentionPeriod": 1_209_600,
+                    "ReceiveMessageWaitTimeSeconds": 20,
+                    "SqsManagedSseEnabled": true,
+                    "VisibilityTimeout": 30,
+                    "Tags": [
+                        { "Key": "service", "Value": format!("service-{at}") },
+                        { "Key": "team", "Value": format!("team-{}", at % 17) }
+                    ]
+                },
+                "Metadata": { "aws:cdk:path": format!("App/{name}/Resource") }
+            });
+            if edited {
+                body["Properties"]["VisibilityTimeout"] = json!(60);
+                body["Properties"]["DelaySeconds"] = json!(at % 900);
+            }
+            (logical_id(&[&name, "Resource"]), body)
+        })
+        .collect();
+    vec![("App".to_owned(), template_text(&json!({ "Resources": queues })))]
+}
+
 /// The CDK writes templates with an indent of one blank.
 fn template_text(template: &Value) -> String {
     let mut bytes = Vec::new();
