@@ -102,7 +102,9 @@ fn referrers(side: &Side<'_>, ids: &[NodeId]) -> Vec<Vec<Location>> {
         // Resources are numbered in the order of their locations.
         own.sort_unstable();
         own.dedup();
-        own.iter().for_each(|id| *counts.entry(*id).or_default() += 1);
+        for id in &own {
+            *counts.entry(*id).or_default() += 1;
+        }
         of_each.push(own);
     }
     let named = |own: Vec<NodeId>| {
