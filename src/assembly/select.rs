@@ -93,25 +93,7 @@ impl<'a> Pattern<'a> {
 fn closest(text: &str, stacks: &[&AssemblyStack]) -> Option<String> {
     let names =
         stacks.iter().flat_map(|stack| [stack.hierarchical_id.as_str(), stack.stack.name.as_str()]);
-    let small = text.to_lowercase();
-    let (distance, name) =
-        names.map(|name| (edit_distance(&small, &name.to_lowercase()), name)).min()?;
-    (distance <= 1.max(text.chars().count() / 3)).then(|| name.to_owned())
-}
-
-/// Counts the characters to insert, remove or replace to make one text of another (Levenshtein).
-fn edit_distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (line, from) in from.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-        for (column, to) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[to.len()]
+    crate::model::closest(text, names).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -198,14 +180,5 @@ mod tests {
     fn a_malformed_pattern_is_named() {
         let error = ids(&["a[b"], 55).unwrap_err().to_string();
         assert!(error.starts_with("`a[b` is not a pattern"), "{error}");
-    }
-
-    #[test]
-    fn distances_count_single_edits() {
-        for (from, to, distance) in
-            [("", "", 0), ("a", "", 1), ("kitten", "sitting", 3), ("ab", "ba", 2)]
-        {
-            assert_eq!(edit_distance(from, to), distance);
-        }
     }
 }

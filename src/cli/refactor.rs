@@ -59,7 +59,7 @@ pub(super) struct RefactorArgs {
     /// Carry out exactly the plan of this file
     ///
     /// The app is not looked at. If a stack was changed since the plan was made, nothing is done.
-    #[arg(long, value_name = "FILE", help_heading = "Plan", conflicts_with_all = ["plan", "app", "against", "stacks", "map", "override_file", "skip_file", "additional_stacks"])]
+    #[arg(long, value_name = "FILE", help_heading = "Plan", conflicts_with_all = ["plan", "app", "against", "stacks", "map", "override_file", "refactor_file", "skip_file", "additional_stacks"])]
     plan_file: Option<PathBuf>,
 
     /// Write the templates that would be sent to this directory, for review
@@ -78,7 +78,7 @@ pub(super) struct RefactorArgs {
     ///
     /// The file has the form of `--override-file`, with account and region. `cdkr revert` undoes a
     /// run of this project and needs no file.
-    #[arg(long, value_name = "FILE", help_heading = "Plan", conflicts_with_all = ["plan_file", "app", "against", "stacks", "map", "override_file", "skip_file"])]
+    #[arg(long, value_name = "FILE", help_heading = "Plan", conflicts_with_all = ["plan_file", "app", "against", "stacks", "map", "override_file", "refactor_file", "skip_file"])]
     revert: Option<PathBuf>,
 
     /// Move what is certain in spite of resources that cannot be told apart

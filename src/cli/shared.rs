@@ -104,18 +104,30 @@ pub(super) struct DecisionArgs {
     /// Say that a deployed resource is now another one
     ///
     /// Both are named by location or by construct path: `Stack.Old:Stack.New` or
-    /// `Stack/Old:Stack/New`.
+    /// `Stack/Old:Stack/New`. Wildcards name several: `Stack.Old*:Stack.New*`, or
+    /// `Old/Website/**:Web/Site/**` for all that is below a construct.
     #[arg(long, value_name = "OLD:NEW")]
     map: Vec<String>,
 
-    /// Read such decisions from a JSON file
+    /// Read such decisions from a JSON or YAML file, besides cdkr.decisions.json
     ///
     /// {"environments": [{"account": "…", "region": "…", "resources": {"Stack.Old":
-    /// "Stack.New"}}]}, or {"mappings": {"Stack.Old": "Stack.New"}}
+    /// "Stack.New", "Stack.Gone": null}}]}, or {"mappings": {"Stack.Old": "Stack.New"}}. What is
+    /// `null` is left to be replaced. `cdkr schema override-file` says more. The file
+    /// cdkr.decisions.json, or the one that the key `overrideFile` of cdk.json names, is always
+    /// read.
     #[arg(long, value_name = "FILE")]
     override_file: Option<PathBuf>,
 
-    /// Leave alone what a JSON file lists: locations, construct paths, resource types
+    /// Move what this file of decisions lists, and nothing else
+    ///
+    /// It has the form of an override file; no other file of decisions is read. What else seems
+    /// to have moved is told.
+    #[arg(long, value_name = "FILE", conflicts_with = "override_file")]
+    refactor_file: Option<PathBuf>,
+
+    /// Leave alone what a JSON or YAML file lists: locations, construct paths, resource types,
+    /// with wildcards
     #[arg(long, value_name = "FILE")]
     skip_file: Option<PathBuf>,
 
@@ -132,6 +144,7 @@ impl DecisionArgs {
         Typed {
             map: self.map.clone(),
             override_file: self.override_file.clone(),
+            refactor_file: self.refactor_file.clone(),
             skip_file: self.skip_file.clone(),
             strict: self.strict,
             ..typed

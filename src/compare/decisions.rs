@@ -4,9 +4,10 @@ use rustc_hash::FxHashMap as HashMap;
 use std::fmt;
 
 use super::CompareError;
+use super::comparison::{Comparison, Problem};
 use super::scope::NodeId;
 use super::side::Side;
-use crate::model::{ConstructPath, Location};
+use crate::model::{ConstructPath, Location, Pattern};
 use crate::registry;
 
 /// What people decided about one environment.
@@ -14,11 +15,15 @@ use crate::registry;
 pub struct Decisions {
     /// Resources that are the same.
     pub pairs: Vec<DecidedPair>,
+    /// Deployed resources that are nothing that exists now.
+    pub left: Vec<LeftEntry>,
     /// Resources that are never matched.
     pub skip: Vec<SkipEntry>,
-    /// Deployed resources that are nothing that exists now. One that is not deployed (any more)
-    /// says nothing.
-    pub left: Vec<LeftEntry>,
+    /// Whether the pairs are all that may move: whatever else the evidence finds is told, and
+    /// stays unmatched.
+    pub only: bool,
+    /// What the reader should know about the decisions themselves.
+    pub notes: Vec<String>,
     /// Mappings that nothing distinctive supports become questions.
     pub strict: bool,
     /// Look for the nearest candidate of everything that was added or removed.
@@ -36,23 +41,36 @@ pub struct DecidedPair {
     pub origin: String,
 }
 
+/// "This deployed resource is nothing that exists now": a deployment replaces it.
+#[derive(Clone, Debug)]
+pub struct LeftEntry {
+    /// The deployed resource. One that is not there any more is no error: it was replaced.
+    pub what: Reference,
+    /// Where it was said.
+    pub origin: String,
+}
+
 /// A resource, or several, that are never matched.
 #[derive(Clone, Debug)]
 pub struct SkipEntry {
-    /// A location, a construct path (then everything below it too) or a resource type.
+    /// A location, a construct path (then everything below it too), a resource type, or a
+    /// pattern of any of these.
     pub what: String,
     /// Where it was said.
     pub origin: String,
 }
 
-/// "This deployed resource is nothing that exists now": it is left to be replaced, and nobody is
-/// asked about it again.
-#[derive(Clone, Debug)]
-pub struct LeftEntry {
-    /// The deployed resource.
-    pub resource: Reference,
-    /// Where it was said: a person at the terminal, a file.
-    pub origin: String,
+impl SkipEntry {
+    /// Whether the entry is about a resource at a location, of a type, with a path.
+    pub fn is_about(&self, location: &str, kind: &str, path: Option<&str>) -> bool {
+        let Ok(Some(pattern)) = Pattern::parse(&self.what) else {
+            return location == self.what
+                || kind == self.what
+                || path.is_some_and(|path| is_within(path, &self.what));
+        };
+        let matches = |name: &str| pattern.captures(name).is_some();
+        matches(location) || matches(kind) || path.is_some_and(matches)
+    }
 }
 
 /// How a decision names a resource.
@@ -133,9 +151,8 @@ impl Side<'_> {
             let mut skipped_by = None;
             let location = if skip.is_empty() { None } else { Some(self.location(id).to_string()) };
             for (entry, used) in skip.iter().zip(&mut used) {
-                let named = location.as_ref() == Some(&entry.what)
-                    || entry.what == node.kind
-                    || node.path.is_some_and(|path| is_within(path, &entry.what));
+                let named =
+                    location.as_ref().is_some_and(|at| entry.is_about(at, node.kind, node.path));
                 if named {
                     *used = true;
                     reason.get_or_insert_with(|| format!("excluded by {}", entry.origin));
@@ -150,33 +167,42 @@ impl Side<'_> {
         }
         used
     }
-}
 
-impl Side<'_> {
-    /// Marks deployed resources that somebody has left to be replaced.
+    /// Marks what was left to be replaced.
     ///
     /// # Errors
     /// When an entry names several resources.
     pub(super) fn leave(&mut self, left: &[LeftEntry]) -> Result<(), CompareError> {
-        for LeftEntry { resource, origin } in left {
-            match self.find(resource).as_slice() {
-                [] => {}
-                [id] => {
-                    let node = &mut self.nodes[*id as usize];
-                    node.excluded = Some(format!("left to be replaced: {origin}"));
-                    node.skipped_by = Some(origin.clone());
-                }
-                several => {
-                    return Err(CompareError::VagueDecision {
-                        reference: resource.to_string(),
-                        origin: origin.clone(),
-                        candidates: several.iter().map(|id| self.location(*id)).collect(),
-                    });
-                }
+        for LeftEntry { what, origin } in left {
+            let found = self.find(what);
+            if found.is_empty() {
+                continue;
             }
+            let id = self.find_one(what, origin, true)?;
+            let node = &mut self.nodes[id as usize];
+            node.excluded = Some(format!("left to be replaced: {origin}"));
+            node.skipped_by = Some(origin.clone());
         }
         Ok(())
     }
+}
+
+/// Returns what the evidence finds besides the only moves that are allowed.
+pub(super) fn not_allowed(allowed: &Comparison, found: &Comparison) -> Vec<Problem> {
+    let is_allowed = |source: &Location| {
+        allowed.mappings.iter().any(|mapping| mapping.source.location == *source)
+    };
+    let others = found
+        .mappings
+        .iter()
+        .filter(|mapping| mapping.blocked.is_none() && !is_allowed(&mapping.source.location));
+    let problem = |from: &Location, to: &Location| Problem {
+        message: format!(
+            "`{from}` seems to have moved to `{to}`, which is not among the moves that are \
+             allowed: a deployment replaces it, unless you allow it with --map {from}:{to}"
+        ),
+    };
+    others.map(|mapping| problem(&mapping.source.location, &mapping.destination.location)).collect()
 }
 
 /// Whether a path is that of a construct, or below it.

@@ -43,14 +43,18 @@ pub(super) struct Matching<'s, 'a> {
     pub(super) first_new_digests: Vec<Digest>,
     /// Resources that exchanged their contents with others.
     pub(super) swapped: Vec<NodeId>,
+    /// Nothing is matched by evidence.
+    only_decided: bool,
 }
 
 impl<'s, 'a> Matching<'s, 'a> {
-    /// Pairs everything that the evidence decides.
+    /// Pairs everything that the evidence decides, or nothing but what people decided and what
+    /// stays where it is.
     pub(super) fn run(
         old: &'s Side<'a>,
         new: &'s Side<'a>,
         decided: Vec<(NodeId, NodeId, String)>,
+        only_decided: bool,
     ) -> Result<Self, CompareError> {
         let mut this = Self {
             old,
@@ -62,6 +66,7 @@ impl<'s, 'a> Matching<'s, 'a> {
             first_old_digests: Vec::new(),
             first_new_digests: Vec::new(),
             swapped: Vec::new(),
+            only_decided,
         };
         for (source, destination, origin) in decided {
             this.take(source, destination, Some(Evidence::Decision(origin)), false);
@@ -96,7 +101,7 @@ impl<'s, 'a> Matching<'s, 'a> {
     pub(super) fn is_free(&self, is_new: bool, id: NodeId) -> bool {
         let (side, pair) =
             if is_new { (self.new, &self.new_pair) } else { (self.old, &self.old_pair) };
-        pair[id as usize].is_none() && side.node(id).excluded.is_none()
+        !self.only_decided && pair[id as usize].is_none() && side.node(id).excluded.is_none()
     }
 
     /// Returns the deployed resources that may still be matched.

@@ -165,6 +165,24 @@ pub fn compare(
     }
     old.leave(&decisions.left)?;
     let decided = decisions::resolve(&old, &new, &decisions.pairs)?;
-    let matching = matching::Matching::run(&old, &new, decided)?;
-    outcome::comparison(environment, &matching, decisions)
+    let answer = |decided, decisions: &Decisions| {
+        let matching = matching::Matching::run(&old, &new, decided, decisions.only)?;
+        outcome::comparison(environment, &matching, decisions)
+    };
+    let further = if decisions.only {
+        let freely = Decisions { strict: decisions.strict, ..Decisions::default() };
+        Some(answer(decided.clone(), &freely)?)
+    } else {
+        None
+    };
+    let mut comparison = answer(decided, decisions)?;
+    comparison.problems.extend(
+        further
+            .iter()
+            .flat_map(|further| decisions::not_allowed(&comparison, further))
+            .collect::<Vec<_>>(),
+    );
+    let notes = decisions.notes.iter().map(|note| Problem { message: note.clone() });
+    comparison.problems.extend(notes);
+    Ok(comparison)
 }

@@ -86,7 +86,7 @@ pub(super) fn comparison(
     }
     let ambiguous = questions(matching, &classes, loose.as_ref());
     let rest = Rest::new(matching, &classes, &differ)?;
-    let similar = rest.similar(&differ)?;
+    let similar = if decisions.only { Vec::new() } else { rest.similar(&differ)? };
     let mut comparison = Comparison {
         environment: environment.clone(),
         mappings,

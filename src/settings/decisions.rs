@@ -1,9 +1,12 @@
-//! What people decided: `--map` and `--skip-file`. See `overrides` for `--override-file`.
+//! What people decided: `--map` and `--skip-file`. See `overrides` for files of decisions.
 
 use std::path::{Path, PathBuf};
 
-use super::{SettingsError, project};
-use crate::model::{ConstructPath, Environment, Location};
+use super::located::{Content, Position};
+use super::overrides::{self, OverrideError};
+use super::project::Project;
+use super::{Origin, Setting, SettingsError, Typed};
+use crate::model::{ConstructPath, Environment, Location, Pattern, PatternError};
 
 /// A resource as people name it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,6 +16,8 @@ pub enum Named {
     /// Anything with a slash: a construct path. A location in a nested stack that has no name of
     /// its own (`Parent/Nested.LogicalId`) looks like one too; only who knows the stacks can tell.
     Path(ConstructPath),
+    /// Several by one name, of either kind.
+    Pattern(Pattern),
 }
 
 impl std::fmt::Display for Named {
@@ -20,8 +25,21 @@ impl std::fmt::Display for Named {
         match self {
             Self::Location(location) => location.fmt(f),
             Self::Path(path) => path.fmt(f),
+            Self::Pattern(pattern) => pattern.fmt(f),
         }
     }
+}
+
+/// Who decided, which tells how a decision ages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Said {
+    /// Somebody at the command line or at the terminal, about what is there now.
+    #[default]
+    Now,
+    /// A file that was named for this run. What it says may have been carried out already.
+    File,
+    /// The file in which the decisions of a project are kept for good.
+    Record,
 }
 
 /// The environments for which something was said: what is `None` is any.
@@ -64,6 +82,8 @@ pub struct Pair {
     pub scope: Scope,
     /// `--map`, or the place in a file: `moves.json:7:9`.
     pub origin: String,
+    /// Who said it.
+    pub said: Said,
 }
 
 /// A deployed resource that is nothing that exists now: a deployment replaces it, and nobody is
@@ -76,6 +96,8 @@ pub struct Left {
     pub scope: Scope,
     /// The place in a file that says so, or who else does.
     pub origin: String,
+    /// Who said it.
+    pub said: Said,
 }
 
 /// What a file of decisions says.
@@ -90,9 +112,9 @@ pub struct Decided {
 /// Something not to be matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
-    /// A location, a construct path or a resource type.
+    /// A location, a construct path or a resource type; wildcards stand for several.
     pub what: String,
-    /// The name of the file that says so.
+    /// The place in the file that says so.
     pub origin: String,
 }
 
@@ -110,15 +132,48 @@ pub enum DecisionError {
         /// Where it stands.
         origin: String,
     },
+    /// A malformed pattern.
+    #[error("{origin}: `{text}`: {problem}")]
+    Pattern {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        problem: PatternError,
+        /// Where it stands.
+        origin: String,
+    },
+    /// The wildcards of both names do not correspond.
+    #[error(
+        "{origin}: `{source_name}` and `{destination}` must have the same wildcards in the same \
+         order"
+    )]
+    Wildcards {
+        /// The old name.
+        source_name: String,
+        /// The new name.
+        destination: String,
+        /// Where it stands.
+        origin: String,
+    },
+    /// A pattern that matches a name in several ways.
+    #[error(
+        "{origin}: `{text}` can match a name in several ways; only one `*` in each component and \
+         one `**` can be mapped"
+    )]
+    Equivocal {
+        /// The text.
+        text: String,
+        /// Where it stands.
+        origin: String,
+    },
     /// Neither of what a skip file may list.
     #[error(
-        "{}: entry {number}, `{text}`, is neither a location (`Stack.LogicalId`) nor a construct \
-         path nor a resource type",
-        .file.display()
+        "{origin}: entry {number}, `{text}`, is neither a location (`Stack.LogicalId`) nor a \
+         construct path nor a resource type"
     )]
     NotSkippable {
-        /// The file.
-        file: PathBuf,
+        /// Where it stands.
+        origin: String,
         /// Which entry, from 1.
         number: usize,
         /// The text.
@@ -130,7 +185,10 @@ impl DecisionError {
     pub(super) fn is_usage(&self) -> bool {
         match self {
             Self::MapForm(_) => true,
-            Self::NotAName { origin, .. } => origin == MAP,
+            Self::NotAName { origin, .. }
+            | Self::Pattern { origin, .. }
+            | Self::Wildcards { origin, .. }
+            | Self::Equivocal { origin, .. } => origin == MAP,
             Self::NotSkippable { .. } => false,
         }
     }
@@ -145,6 +203,11 @@ impl DecisionError {
                  --map Web/OldBucket/Resource:Web/NewBucket/Resource"
                     .into(),
             ),
+            Self::Pattern { .. } | Self::Wildcards { .. } | Self::Equivocal { .. } => Some(
+                "wildcards: `Web.Old*:Web.New*`, or `Old/Website/**:Web/Site/**` for all that is \
+                 below a construct"
+                    .into(),
+            ),
             Self::NotSkippable { .. } => None,
         }
     }
@@ -157,7 +220,7 @@ pub(super) const MAP: &str = "--map";
 pub(super) fn from_flags(values: &[String]) -> Result<Vec<Pair>, DecisionError> {
     let pairs = values.iter().map(|value| match value.split_once(':') {
         Some((source, destination)) if !destination.contains(':') => {
-            pair((source, MAP), (destination, MAP), &Scope::default())
+            pair((source, MAP), (destination, MAP), &Scope::default(), Said::Now)
         }
         _ => Err(DecisionError::MapForm(value.clone())),
     });
@@ -169,19 +232,46 @@ pub(super) fn pair(
     (source, origin): (&str, &str),
     (destination, second): (&str, &str),
     scope: &Scope,
+    said: Said,
 ) -> Result<Pair, DecisionError> {
+    let names = (name(source, origin)?, name(destination, second)?);
+    let wildcards = |named: &Named| match named {
+        Named::Pattern(pattern) => pattern.wildcards(),
+        _ => Vec::new(),
+    };
+    if wildcards(&names.0) != wildcards(&names.1) {
+        return Err(DecisionError::Wildcards {
+            source_name: source.to_owned(),
+            destination: destination.to_owned(),
+            origin: origin.to_owned(),
+        });
+    }
+    for (named, origin) in [(&names.0, origin), (&names.1, second)] {
+        if matches!(named, Named::Pattern(pattern) if !pattern.is_unequivocal()) {
+            let (text, origin) = (named.to_string(), origin.to_owned());
+            return Err(DecisionError::Equivocal { text, origin });
+        }
+    }
     Ok(Pair {
-        source: name(source, origin)?,
-        destination: name(destination, second)?,
+        source: names.0,
+        destination: names.1,
         scope: scope.clone(),
         origin: origin.to_owned(),
+        said,
     })
 }
 
-/// Reads the name of a resource.
+/// Reads the name of a resource, or of several.
 pub(super) fn name(text: &str, origin: &str) -> Result<Named, DecisionError> {
-    if is_path(text) {
-        return Ok(Named::Path(text.into()));
+    let pattern = Pattern::parse(text).map_err(|problem| {
+        let (text, origin) = (text.to_owned(), origin.to_owned());
+        DecisionError::Pattern { text, problem, origin }
+    })?;
+    let is_location = || text.parse::<Location>().is_ok();
+    match pattern {
+        Some(pattern) if is_path(text) || is_location() => return Ok(Named::Pattern(pattern)),
+        None if is_path(text) => return Ok(Named::Path(text.into())),
+        _ => {}
     }
     text.parse()
         .map(Named::Location)
@@ -192,19 +282,76 @@ fn is_path(text: &str) -> bool {
     text.contains('/') && text.split('/').all(|component| !component.is_empty())
 }
 
-/// Reads a skip file: a JSON list of strings.
-pub(super) fn skip_file(directory: &Path, file: &Path) -> Result<Vec<Skip>, SettingsError> {
-    let entries: Vec<String> =
-        project::required(&directory.join(file), "skip file (a JSON list of strings)")?;
-    let origin = file.display().to_string();
-    let mut skip = Vec::new();
-    for (at, what) in entries.into_iter().enumerate() {
-        let known = is_type(&what) || is_path(&what) || what.parse::<Location>().is_ok();
-        if !known {
-            let (file, number) = (file.to_owned(), at + 1);
-            return Err(DecisionError::NotSkippable { file, number, text: what }.into());
+/// The file in which a project keeps its decisions.
+pub(super) const RECORD: &str = "cdkr.decisions.json";
+
+/// Everything that was decided, from all sources.
+pub(super) struct Gathered {
+    pub(super) decided: Decided,
+    pub(super) only: bool,
+    /// Where decisions are written down.
+    pub(super) file: Setting<PathBuf>,
+}
+
+/// Reads the flags and the files that they and the project name. A refactor file stands for
+/// itself: no other file is read besides it.
+pub(super) fn gather(
+    typed: &Typed,
+    directory: &Path,
+    project: &Project,
+) -> Result<Gathered, SettingsError> {
+    let named = |flag: &Option<PathBuf>, name| flag.clone().map(|file| (file, Origin::Flag(name)));
+    let given = named(&typed.override_file, "--override-file");
+    let kept = project.override_file.clone();
+    let is_kept = kept.is_some() || directory.join(RECORD).exists();
+    let kept = kept.unwrap_or_else(|| Setting::new(PathBuf::from(RECORD), Origin::Default));
+    let mut decided = Decided { pairs: from_flags(&typed.map)?, left: Vec::new() };
+    let mut add = |file: &Path, said| {
+        let more = overrides::read(directory, file, said)?;
+        decided.pairs.extend(more.pairs);
+        decided.left.extend(more.left);
+        Ok::<_, SettingsError>(())
+    };
+    if let Some(file) = &typed.refactor_file {
+        add(file, Said::File)?;
+    } else {
+        let is_the_same = |file: &Path| directory.join(file) == directory.join(&kept.value);
+        if is_kept {
+            add(&kept.value, Said::Record)?;
         }
-        skip.push(Skip { what, origin: origin.clone() });
+        if let Some((file, _)) = &given
+            && !(is_kept && is_the_same(file))
+        {
+            add(file, Said::File)?;
+        }
+    }
+    let file = given.map_or(kept, |(file, origin)| Setting::new(file, origin));
+    let file = Setting::new(directory.join(file.value), file.origin);
+    Ok(Gathered { decided, only: typed.refactor_file.is_some(), file })
+}
+
+/// Reads a skip file: a list of strings.
+pub(super) fn skip_file(directory: &Path, file: &Path) -> Result<Vec<Skip>, SettingsError> {
+    let node = overrides::node(directory, file)?;
+    let wrong = |problem| OverrideError { file: file.to_owned(), problem };
+    let Content::List(items) = &node.content else {
+        return Err(wrong(node.unexpected("a list of strings")).into());
+    };
+    let mut skip = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        let what = item.text("a string").map_err(wrong)?;
+        let place = |at: Position| format!("{}:{at}", file.display());
+        if let Err(problem) = Pattern::parse(what) {
+            let (text, origin) = (what.to_owned(), place(item.at));
+            return Err(DecisionError::Pattern { text, problem, origin }.into());
+        }
+        let known = is_type(what) || is_path(what) || what.parse::<Location>().is_ok();
+        if !known {
+            let (number, text) = (at + 1, what.to_owned());
+            let origin = place(item.at);
+            return Err(DecisionError::NotSkippable { origin, number, text }.into());
+        }
+        skip.push(Skip { what: what.to_owned(), origin: place(item.at) });
     }
     Ok(skip)
 }

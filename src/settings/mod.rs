@@ -24,7 +24,7 @@ pub use account::{
     local as local_directory,
 };
 pub use context::{CONTEXT_FILE, with_looked_up};
-pub use decisions::{Decided, DecisionError, Left, Named, Pair, Scope, Skip};
+pub use decisions::{Decided, DecisionError, Left, Named, Pair, Said, Scope, Skip};
 pub use deploying::{Approval, Deploying, Method, Parameter, TypedDeploying};
 pub use located::{Misplaced, Position};
 pub use overrides::{OverrideError, mapping_file};
@@ -68,6 +68,8 @@ pub struct Typed {
     pub map: Vec<String>,
     /// `--override-file`
     pub override_file: Option<PathBuf>,
+    /// `--refactor-file`
+    pub refactor_file: Option<PathBuf>,
     /// `--skip-file`
     pub skip_file: Option<PathBuf>,
     /// `--context`, as often as it was given.
@@ -195,6 +197,12 @@ pub struct Settings {
     pub lookups: bool,
     /// Pairs that people decided.
     pub pairs: Vec<Pair>,
+    /// Deployed resources that people left to be replaced.
+    pub left: Vec<Left>,
+    /// Whether nothing but `pairs` may be moved.
+    pub only: bool,
+    /// The file in which decisions are written down; it need not be there.
+    pub decision_file: Setting<PathBuf>,
     /// What people excluded.
     pub skip: Vec<Skip>,
     /// What people left to be replaced.
@@ -260,7 +268,7 @@ pub enum SettingsError {
     /// A decision that cannot be read.
     #[error(transparent)]
     Decision(#[from] DecisionError),
-    /// An override file of an unknown shape.
+    /// A file of decisions of an unknown shape.
     #[error(transparent)]
     Override(#[from] OverrideError),
 }
@@ -313,11 +321,8 @@ impl Settings {
         let app = app(typed, surroundings, &project, &user).ok_or(SettingsError::NoApp)?;
         let context = context::merge(&typed.context, &surroundings.directory, &project, &user)?;
         let account = Account::resolve(typed, surroundings, &project, &user)?;
-        let mut pairs = decisions::from_flags(&typed.map)?;
-        if let Some(file) = &typed.override_file {
-            pairs.extend(overrides::mapping_file(&surroundings.directory, file)?);
-        }
-        let skip = match &typed.skip_file {
+        let gathered = decisions::gather(typed, &surroundings.directory, &project)?;
+        let skip = match typed.skip_file.as_ref().or(project.skip_file.as_ref()) {
             Some(file) => decisions::skip_file(&surroundings.directory, file)?,
             None => Vec::new(),
         };
@@ -336,7 +341,10 @@ impl Settings {
             stacks: typed.stacks.clone(),
             context,
             lookups: typed.lookups.or(project.lookups).or(user.lookups).unwrap_or(true),
-            pairs,
+            pairs: gathered.decided.pairs,
+            left: gathered.decided.left,
+            only: gathered.only,
+            decision_file: gathered.file,
             skip,
             left: Vec::new(),
             assume_refactorable: typed.assume_refactorable.clone(),

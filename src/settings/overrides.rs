@@ -10,7 +10,8 @@
 //! {"mappings": [{"source": "Stack.Old", "destination": "Stack.New"}]}
 //! ```
 //!
-//! `null` in place of the second name: the resource is nothing that exists now. Whatever else
+//! `null` in place of the second name: the resource is nothing that exists now. Wildcards
+//! (`Pattern`) name several resources at once, those of a construct above all. Whatever else
 //! stands in the file is an error, for an entry that is ignored is a resource that is replaced.
 //! Only `$schema` may stand there for the sake of editors.
 
@@ -18,7 +19,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::SettingsError;
-use super::decisions::{Decided, Left, Pair, Scope, name, pair};
+use super::decisions::{Decided, Left, Pair, Said, Scope, name, pair};
 use super::located::{self, Content, Key, Misplaced, Node, Position};
 
 /// What a valid file looks like.
@@ -54,7 +55,7 @@ pub(super) struct Entry {
 }
 
 /// Reads a file of decisions.
-pub(super) fn read(directory: &Path, file: &Path) -> Result<Decided, SettingsError> {
+pub(super) fn read(directory: &Path, file: &Path, said: Said) -> Result<Decided, SettingsError> {
     let node = node(directory, file)?;
     let wrong = |problem| OverrideError { file: file.to_owned(), problem };
     let mut decided = Decided::default();
@@ -65,12 +66,13 @@ pub(super) fn read(directory: &Path, file: &Path) -> Result<Decided, SettingsErr
             Some(destination) => {
                 let second = origin(entry.destination_at);
                 let names = ((&*entry.source, &*first), (&**destination, &*second));
-                decided.pairs.push(pair(names.0, names.1, &entry.scope)?);
+                decided.pairs.push(pair(names.0, names.1, &entry.scope, said)?);
             }
             None => decided.left.push(Left {
                 source: name(&entry.source, &first)?,
                 scope: entry.scope,
                 origin: first,
+                said,
             }),
         }
     }
@@ -82,7 +84,7 @@ pub(super) fn read(directory: &Path, file: &Path) -> Result<Decided, SettingsErr
 /// # Errors
 /// When the file cannot be read, or says something else than decisions.
 pub fn mapping_file(directory: &Path, file: &Path) -> Result<Vec<Pair>, SettingsError> {
-    Ok(read(directory, file)?.pairs)
+    Ok(read(directory, file, Said::File)?.pairs)
 }
 
 /// Reads a JSON or YAML file with the places of everything in it.

@@ -28,6 +28,8 @@ pub(super) struct Project {
     pub(super) lookups: Option<bool>,
     pub(super) refactoring: Option<Setting<Refactoring>>,
     pub(super) ignore_ambiguous_refactoring: Option<Setting<bool>>,
+    pub(super) override_file: Option<Setting<PathBuf>>,
+    pub(super) skip_file: Option<PathBuf>,
     pub(super) require_approval: Option<Setting<Approval>>,
     pub(super) rollback: Option<bool>,
     pub(super) keep_names: Option<bool>,
@@ -50,6 +52,8 @@ struct Wire {
     lookups: Option<bool>,
     refactoring: Option<WireRefactoring>,
     ignore_ambiguous_refactoring: Option<bool>,
+    override_file: Option<PathBuf>,
+    skip_file: Option<PathBuf>,
     require_approval: Option<WireApproval>,
     rollback: Option<bool>,
     keep_names: Option<bool>,
@@ -123,6 +127,8 @@ impl Project {
             ignore_ambiguous_refactoring: wire
                 .ignore_ambiguous_refactoring
                 .map(|flag| Setting::new(flag, origin.clone())),
+            override_file: wire.override_file.map(|file| Setting::new(file, origin.clone())),
+            skip_file: wire.skip_file,
             require_approval: wire.require_approval.map(|approval| {
                 let approval = match approval {
                     WireApproval::Never => Approval::Never,
@@ -151,16 +157,6 @@ pub(super) fn optional<T: DeserializeOwned>(
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(source) => Err(SettingsError::Unreadable { file: file.to_owned(), source }),
     }
-}
-
-/// Reads a JSON file.
-pub(super) fn required<T: DeserializeOwned>(
-    file: &Path,
-    what: &'static str,
-) -> Result<T, SettingsError> {
-    let text =
-        text(file).map_err(|source| SettingsError::Unreadable { file: file.to_owned(), source })?;
-    parse(file, &text, what)
 }
 
 fn parse<T: DeserializeOwned>(

@@ -277,6 +277,7 @@ fn every_known_form_of_the_override_file_gives_the_same_pair() {
             destination: Named::Location(crate::model::Location::new("B", "Y")),
             scope,
             origin: format!("o.json:1:{column}"),
+            said: Said::File,
         };
         assert_eq!(pairs, [expected], "{text}");
     }
@@ -339,20 +340,93 @@ fn an_override_file_may_be_yaml() {
 }
 
 #[test]
-fn a_skip_file_lists_locations_paths_and_types() {
+fn a_skip_file_lists_locations_paths_types_and_patterns() {
     let with = |text: &str| {
         Place::new().file("s.json", text).typing(|typed| typed.skip_file = Some("s.json".into()))
     };
-    let place = with(r#"["A.X", "A/X/Resource", "AWS::SQS::Queue"]"#);
+    let place =
+        with("[\"A.X\", \"A/X/Resource\",\n \"AWS::SQS::Queue\", \"A/**\", \"AWS::Lambda::*\"]");
     let skip = place.resolve().unwrap().skip;
-    assert_eq!(skip.len(), 3);
-    assert!(skip.iter().all(|entry| entry.origin == "s.json"));
+    let origins: Vec<&str> = skip.iter().map(|entry| entry.origin.as_str()).collect();
+    assert_eq!(origins, ["s.json:1:2", "s.json:1:9", "s.json:2:2", "s.json:2:21", "s.json:2:29"]);
     insta::assert_snapshot!(
-        with(r#"["A.X", "Queue"]"#).error(),
-        @"s.json: entry 2, `Queue`, is neither a location (`Stack.LogicalId`) nor a construct path nor a resource type"
+        with("[\"A.X\",\n  \"Queue\"]").error(),
+        @"s.json:2:3: entry 2, `Queue`, is neither a location (`Stack.LogicalId`) nor a construct path nor a resource type"
     );
     insta::assert_snapshot!(
         with(r#"{"skip": []}"#).error(),
-        @"s.json is not a valid skip file (a JSON list of strings): invalid type: map, expected a sequence at line 1 column 0"
+        @"s.json:1:1: expected a list of strings, found an object"
     );
+    insta::assert_snapshot!(
+        with(r#"["A/X**"]"#).error(),
+        @"s.json:1:2: `A/X**`: `**` has to be a component of its own: `Stack/Construct/**`"
+    );
+}
+
+#[test]
+fn wildcards_name_several_resources_and_correspond() {
+    let pairs = overriding(r#"{"mappings": {"A/Old/**": "B/New/**", "A.Old*": "A.New*"}}"#);
+    let pairs = pairs.resolve().unwrap().pairs;
+    assert!(pairs.iter().all(|pair| matches!(pair.source, Named::Pattern(_))));
+    let with = |text: &str| overriding(&format!(r#"{{"mappings": {{{text}}}}}"#)).error();
+    insta::assert_snapshot!(
+        with(r#""A/Old/**": "B/New""#),
+        @"o.json:1:15: `A/Old/**` and `B/New` must have the same wildcards in the same order"
+    );
+    insta::assert_snapshot!(
+        with(r#""A.*Old*": "A.*New*""#),
+        @"o.json:1:15: `A.*Old*` can match a name in several ways; only one `*` in each component and one `**` can be mapped"
+    );
+    insta::assert_snapshot!(
+        with(r#""A/Old**": "B/New**""#),
+        @"o.json:1:15: `A/Old**`: `**` has to be a component of its own: `Stack/Construct/**`"
+    );
+    insta::assert_snapshot!(
+        with(r#""Old*": "New*""#),
+        @"o.json:1:15: `Old*` is neither a location (`Stack.LogicalId`) nor a construct path"
+    );
+}
+
+#[test]
+fn the_decisions_of_the_project_are_read_without_a_word_and_a_given_file_adds_to_them() {
+    let record = r#"{"mappings": {"A.X": "B.Y", "A.Gone": null}}"#;
+    let mut place = Place::new().file("cdkr.decisions.json", record);
+    let settings = place.resolve().unwrap();
+    assert_eq!(settings.pairs.len(), 1);
+    assert_eq!(settings.pairs[0].said, Said::Record);
+    assert_eq!(settings.pairs[0].origin, "cdkr.decisions.json:1:15");
+    assert_eq!(settings.left[0].origin, "cdkr.decisions.json:1:29");
+    assert_eq!(settings.decision_file.origin, Origin::Default);
+    place = place.file("o.json", r#"{"mappings": {"A.V": "B.W"}}"#);
+    place.typed.override_file = Some("o.json".into());
+    let settings = place.resolve().unwrap();
+    assert_eq!(settings.pairs.len(), 2);
+    assert_eq!(settings.decision_file.origin, Origin::Flag("--override-file"));
+    place.typed.override_file = Some("cdkr.decisions.json".into());
+    assert_eq!(place.resolve().unwrap().pairs.len(), 1, "the same file is read once");
+}
+
+#[test]
+fn the_project_may_name_its_files_of_decisions() {
+    let place = Place::new()
+        .file("cdk.json", r#"{"overrideFile": "o.json", "skipFile": "s.json"}"#)
+        .file("o.json", r#"{"mappings": {"A.X": "B.Y"}}"#)
+        .file("s.json", r#"["A.Z"]"#);
+    let settings = place.resolve().unwrap();
+    assert_eq!((settings.pairs.len(), settings.skip.len()), (1, 1));
+    assert!(settings.decision_file.value.ends_with("o.json"));
+    assert!(matches!(settings.decision_file.origin, Origin::File(_)));
+}
+
+#[test]
+fn a_refactor_file_stands_for_itself() {
+    let text = r#"{"mappings": {"A.X": "B.Y"}}"#;
+    let place = Place::new()
+        .file("cdkr.decisions.json", r#"{"mappings": {"A.V": "B.W"}}"#)
+        .file("r.json", text)
+        .typing(|typed| typed.refactor_file = Some("r.json".into()));
+    let settings = place.resolve().unwrap();
+    assert!(settings.only);
+    assert_eq!(settings.pairs.len(), 1);
+    assert_eq!(settings.pairs[0].origin, "r.json:1:15");
 }

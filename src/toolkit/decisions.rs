@@ -3,10 +3,12 @@
 
 use std::collections::HashSet;
 
+use super::chains::{Book, Entry, Resolved, Status};
 use super::detect::Sides;
+use super::names::Names;
 use crate::compare::{DecidedPair, Decisions, LeftEntry, Reference, SkipEntry};
-use crate::model::{Environment, Location, Stack};
-use crate::settings::{Named, Pair, Scope, Settings, Skip};
+use crate::model::{Environment, Location, Pattern, Stack};
+use crate::settings::{Named, Said, Scope, Settings, Skip};
 
 /// Why a decision holds nowhere.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +36,8 @@ pub enum DecisionError {
         place: String,
         /// Where it was said.
         origin: String,
+        /// What may have been meant.
+        near: Option<String>,
     },
     /// The second name is no present resource.
     #[error("{origin}: `{name}` is not in the app as it is now{place}")]
@@ -44,6 +48,8 @@ pub enum DecisionError {
         place: String,
         /// Where it was said.
         origin: String,
+        /// What may have been meant.
+        near: Option<String>,
     },
     /// Resources do not move between environments.
     #[error("{origin}: `{source_name}` and `{destination}` are in different environments")]
@@ -62,131 +68,295 @@ pub enum DecisionError {
         what: String,
         /// Where it was said.
         origin: String,
+        /// What may have been meant.
+        near: Option<String>,
     },
+    /// A construct in place of a resource.
+    #[error("{origin}: `{name}` is a construct and not a resource")]
+    Construct {
+        /// The name.
+        name: String,
+        /// Where it was said.
+        origin: String,
+    },
+    /// A pattern without a resource on the other side.
+    #[error(
+        "{origin}: nothing of what `{source_name}` names has a counterpart of its type at \
+         `{destination}`{place}"
+    )]
+    NoCounterpart {
+        /// The pattern of the deployed resources.
+        source_name: String,
+        /// The pattern of the present ones.
+        destination: String,
+        /// Where it was looked for, if not everywhere.
+        place: String,
+        /// Where it was said.
+        origin: String,
+    },
+    /// Two entries about one resource.
+    #[error("two decisions about `{name}`: {first}, and {second}")]
+    Conflict {
+        /// The resource.
+        name: String,
+        /// The one, with where it was said.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// Names that lead back to the first.
+    #[error("{origin}: these decisions go round in a circle: {names}")]
+    Circle {
+        /// The names.
+        names: String,
+        /// Where it was said.
+        origin: String,
+    },
+    /// A chain that may end in several places.
+    #[error(
+        "{origin}: `{source_name}` may be {} now{}: these decisions do not tell",
+        one_of(.candidates), if *.ends { ", or nothing" } else { "" }
+    )]
+    TwoWays {
+        /// The deployed resource.
+        source_name: String,
+        /// What it may be.
+        candidates: Vec<Location>,
+        /// Whether it may be nothing.
+        ends: bool,
+        /// Where it was said.
+        origin: String,
+    },
+    /// Something else is deployed at the destination.
+    #[error(
+        "{origin}: both `{source_name}` and `{destination}` are deployed, and the decisions do \
+         not tell which of them is `{destination}` now"
+    )]
+    Occupied {
+        /// The deployed resource.
+        source_name: String,
+        /// The place, deployed as well.
+        destination: String,
+        /// Where it was said.
+        origin: String,
+    },
+}
+
+fn one_of(candidates: &[Location]) -> String {
+    let names: Vec<String> = candidates.iter().map(|one| format!("`{one}`")).collect();
+    names.join(" or ")
+}
+
+impl DecisionError {
+    /// What to do about it.
+    pub(super) fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NotDeployed { near: Some(near), .. }
+            | Self::NotLocal { near: Some(near), .. }
+            | Self::NothingToSkip { near: Some(near), .. } => format!("did you mean `{near}`?"),
+            Self::Construct { name, .. } => {
+                format!("`{name}/**` names all that is below it, on both sides")
+            }
+            Self::NoCounterpart { .. } => "what is below both has to have the same names; \
+                                           `cdkr refactor --dry-run --paths --verbose` shows the \
+                                           names of both sides"
+                .to_owned(),
+            Self::Conflict { .. } => "keep one of them".to_owned(),
+            Self::Circle { .. } => "what was carried out would be carried out again with every \
+                                    run: to exchange resources once, use --map"
+                .to_owned(),
+            Self::TwoWays { source_name, candidates, .. } => {
+                let flags = candidates.iter().map(|one| format!("--map {source_name}:{one}"));
+                format!("name it: {}", flags.collect::<Vec<_>>().join(" or "))
+            }
+            Self::Occupied { source_name, destination, .. } => format!(
+                "name it: --map {destination}:{destination} if it stays, or --map \
+                 {source_name}:{destination} if the other takes its place"
+            ),
+            _ => return None,
+        })
+    }
 }
 
 /// What is known of the names in one environment.
 struct Known<'a> {
     sides: &'a Sides,
-    deployed: HashSet<&'a str>,
-    local: HashSet<&'a str>,
+    /// Names of both sides, if a decision is about resources.
+    names: Option<(Names<'a>, Names<'a>)>,
+    present: HashSet<&'a str>,
 }
 
 /// Distributes the decisions of the settings, and the marks of the app, over the environments.
 ///
 /// # Errors
-/// When a decision holds in none of them.
+/// When a decision holds in none of them, or when decisions contradict each other.
 pub(super) fn distribute(
     settings: &Settings,
     environments: &[(Environment, Sides)],
 ) -> Result<Vec<Decisions>, DecisionError> {
-    let texts: Vec<(String, String)> = settings
-        .pairs
-        .iter()
-        .map(|pair| (pair.source.to_string(), pair.destination.to_string()))
-        .collect();
-    let mut wanted: HashSet<&str> =
-        texts.iter().flat_map(|(source, destination)| [&**source, &**destination]).collect();
-    wanted.extend(settings.skip.iter().map(|skip| skip.what.as_str()));
+    let pairs = settings.pairs.iter().map(Entry::pair);
+    let entries: Vec<Entry<'_>> = pairs.chain(settings.left.iter().map(Entry::left)).collect();
+    let mut wanted: HashSet<&str> = settings.skip.iter().map(|skip| skip.what.as_str()).collect();
     wanted.extend(environments.iter().flat_map(|(_, sides)| &sides.marks).map(String::as_str));
-    let known: Vec<Known<'_>> = environments
-        .iter()
-        .map(|(_, sides)| Known {
-            sides,
-            deployed: present(&sides.deployed, &wanted),
-            local: present(&sides.local, &wanted),
-        })
-        .collect();
-    for (pair, (source, destination)) in settings.pairs.iter().zip(&texts) {
-        check_pair(pair, source, destination, environments, &known)?;
+    let known: Vec<Known<'_>> =
+        environments.iter().map(|(_, sides)| Known::new(sides, &wanted, &entries)).collect();
+    let mut all = Vec::new();
+    let mut status = Vec::new();
+    for ((environment, _), known) in environments.iter().zip(&known) {
+        let mut decisions = known.exclusions(settings);
+        if let Some((deployed, local)) = &known.names {
+            let inside = (0..entries.len()).filter(|at| entries[*at].scope.contains(environment));
+            let book = Book::new(&entries, inside.collect(), deployed, local);
+            let skip = &decisions.skip;
+            let resolved = book.resolve(&|location, kind, path| {
+                skip.iter().any(|entry| entry.is_about(location, kind, path))
+            })?;
+            known.fill(&mut decisions, &entries, &resolved, &book);
+            status.push(resolved.status);
+        }
+        all.push(decisions);
+    }
+    for (number, entry) in entries.iter().enumerate() {
+        let inside: Vec<Status> = status.iter().filter_map(|one| one[number]).collect();
+        check(entry, &inside, &known)?;
     }
     for skip in &settings.skip {
         if !known.iter().any(|known| known.has(&skip.what)) {
             let Skip { what, origin } = skip.clone();
-            return Err(DecisionError::NothingToSkip { what, origin });
+            let names = known.iter().flat_map(|known| [&known.sides.deployed, &known.sides.local]);
+            let near = names.into_iter().find_map(|stacks| Names::new(stacks).closest(&what));
+            return Err(DecisionError::NothingToSkip { what, origin, near });
         }
     }
-    let each = environments.iter().zip(&known);
-    Ok(each.map(|((environment, _), known)| known.decisions(environment, settings)).collect())
+    Ok(all)
 }
 
 impl<'a> Known<'a> {
+    fn new(sides: &'a Sides, wanted: &HashSet<&'a str>, entries: &[Entry<'_>]) -> Self {
+        let mut present_names = present(&sides.deployed, wanted);
+        present_names.extend(present(&sides.local, wanted));
+        let names = || (Names::new(&sides.deployed), Names::new(&sides.local));
+        Self { sides, names: (!entries.is_empty()).then(names), present: present_names }
+    }
+
+    /// Whether there is anything of a name, or anything that a pattern matches.
     fn has(&self, name: &str) -> bool {
-        self.deployed.contains(name) || self.local.contains(name)
+        if !matches!(Pattern::parse(name), Ok(Some(_))) {
+            return self.present.contains(name);
+        }
+        let entry = SkipEntry { what: name.to_owned(), origin: String::new() };
+        [&self.sides.deployed, &self.sides.local].into_iter().any(|stacks| {
+            let names = Names::new(stacks);
+            names.resources.iter().any(|one| entry.is_about(&one.text, one.kind, one.path))
+        })
     }
 
-    fn holds(&self, pair: &Pair) -> bool {
-        self.deployed.contains(&*pair.source.to_string())
-            && self.local.contains(&*pair.destination.to_string())
-    }
-
-    fn decisions(&self, environment: &Environment, settings: &'a Settings) -> Decisions {
-        let pairs = settings
-            .pairs
-            .iter()
-            .filter(|pair| pair.scope.contains(environment) && self.holds(pair))
-            .map(|pair| DecidedPair {
-                source: reference(&pair.source, &self.sides.deployed),
-                destination: reference(&pair.destination, &self.sides.local),
-                origin: pair.origin.clone(),
-            });
+    /// What is excluded, and what else the settings say.
+    fn exclusions(&self, settings: &'a Settings) -> Decisions {
         let listed = settings.skip.iter().filter(|skip| self.has(&skip.what));
         let listed =
             listed.map(|skip| SkipEntry { what: skip.what.clone(), origin: skip.origin.clone() });
         let marked = self.sides.marks.iter().filter(|what| self.has(what));
         let marked = marked
             .map(|what| SkipEntry { what: what.clone(), origin: "a mark of the app".to_owned() });
-        let left = settings.left.iter().filter(|left| left.scope.contains(environment));
-        let left = left.map(|left| LeftEntry {
-            resource: reference(&left.source, &self.sides.deployed),
-            origin: left.origin.clone(),
-        });
         Decisions {
-            pairs: pairs.collect(),
             skip: listed.chain(marked).collect(),
-            left: left.collect(),
+            only: settings.only,
             strict: settings.strict,
             explain: settings.explain,
+            ..Decisions::default()
         }
+    }
+
+    fn fill(
+        &self,
+        decisions: &mut Decisions,
+        entries: &[Entry<'_>],
+        resolved: &Resolved,
+        book: &Book<'_, '_>,
+    ) {
+        let Some((deployed, local)) = &self.names else { return };
+        let location = |names: &Names<'_>, at: usize| {
+            Reference::Location(names.resources[at].location.clone())
+        };
+        for held in &resolved.pairs {
+            let pair = match held.by.as_slice() {
+                // As it was named.
+                [one] if !entries[*one].is_pattern() => self.named(&entries[*one]),
+                _ => None,
+            };
+            decisions.pairs.push(pair.unwrap_or_else(|| DecidedPair {
+                source: location(deployed, held.source),
+                destination: location(local, held.destination),
+                origin: book.origins(&held.by),
+            }));
+        }
+        for number in &resolved.vague {
+            let entry = &entries[*number];
+            decisions.pairs.extend(self.named(entry));
+            if entry.destination.is_none() {
+                let what = reference(entry.source, &self.sides.deployed);
+                decisions.left.push(LeftEntry { what, origin: entry.origin.to_owned() });
+            }
+        }
+        decisions.left.extend(resolved.left.iter().map(|(source, by)| LeftEntry {
+            what: location(deployed, *source),
+            origin: entries[*by].origin.to_owned(),
+        }));
+        decisions.notes.clone_from(&resolved.notes);
+    }
+
+    fn named(&self, entry: &Entry<'_>) -> Option<DecidedPair> {
+        let (destination, _) = entry.destination.as_ref()?;
+        Some(DecidedPair {
+            source: reference(entry.source, &self.sides.deployed),
+            destination: reference(destination, &self.sides.local),
+            origin: entry.origin.to_owned(),
+        })
     }
 }
 
-fn check_pair(
-    pair: &Pair,
-    source: &str,
-    destination: &str,
-    environments: &[(Environment, Sides)],
-    known: &[Known<'_>],
-) -> Result<(), DecisionError> {
-    let inside: Vec<_> = environments
-        .iter()
-        .zip(known)
-        .filter(|((environment, _), _)| pair.scope.contains(environment))
-        .map(|(_, known)| known)
-        .collect();
-    if inside.iter().any(|known| known.holds(pair)) {
+/// Checks that an entry holds somewhere, or need not.
+fn check(entry: &Entry<'_>, inside: &[Status], known: &[Known<'_>]) -> Result<(), DecisionError> {
+    let Some((_, destination)) = &entry.destination else { return Ok(()) };
+    let (is_record, origin) = (entry.said == Said::Record, entry.origin.to_owned());
+    let names = || (entry.text.clone(), destination.clone());
+    if inside.iter().any(|status| status.is_fine) || (is_record && inside.is_empty()) {
         return Ok(());
     }
-    let origin = pair.origin.clone();
-    let names = || (source.to_owned(), destination.to_owned());
     if inside.is_empty() {
         let (source_name, destination) = names();
-        let scope = pair.scope.to_string();
+        let scope = entry.scope.to_string();
         return Err(DecisionError::NoEnvironment { source_name, destination, scope, origin });
     }
-    // A file of decisions stays in the repository after it was carried out.
-    let is_done = |known: &&Known<'_>| {
-        known.deployed.contains(destination) && known.local.contains(destination)
-    };
-    if !inside.iter().any(|known| known.deployed.contains(source)) && inside.iter().any(is_done) {
-        return Ok(());
+    let place = place(entry.scope);
+    let is_new = inside.iter().all(|status| !status.anything_is_deployed);
+    if !inside.iter().any(|status| status.source_is_deployed) {
+        // A record stays when what it was about is gone, or is not yet there.
+        let is_missed = |one: &Status| one.destination_is_local && one.stack_is_deployed;
+        if (is_record && !inside.iter().any(is_missed)) || (is_new && entry.said != Said::Now) {
+            return Ok(());
+        }
+        let name = entry.text.clone();
+        let mut sides = known.iter().filter_map(|known| Some(&known.names.as_ref()?.0));
+        if sides.clone().any(|deployed| deployed.is_construct(&name)) {
+            return Err(DecisionError::Construct { name, origin });
+        }
+        let near = sides.find_map(|deployed| deployed.closest(&name));
+        return Err(DecisionError::NotDeployed { name, place, origin, near });
     }
-    let place = place(&pair.scope);
-    if !inside.iter().any(|known| known.deployed.contains(source)) {
-        return Err(DecisionError::NotDeployed { name: source.to_owned(), place, origin });
+    if entry.is_pattern() {
+        let (source_name, destination) = names();
+        return Err(DecisionError::NoCounterpart { source_name, destination, place, origin });
     }
-    if !inside.iter().any(|known| known.local.contains(destination)) {
-        return Err(DecisionError::NotLocal { name: destination.to_owned(), place, origin });
+    let mut sides = known.iter().filter_map(|known| known.names.as_ref());
+    if !inside.iter().any(|status| status.destination_is_local) {
+        let name = destination.clone();
+        if sides.clone().any(|(_, local)| local.is_construct(&name)) {
+            return Err(DecisionError::Construct { name, origin });
+        }
+        let near = sides.find_map(|(_, local)| local.closest(&name));
+        return Err(DecisionError::NotLocal { name, place, origin, near });
     }
     let (source_name, destination) = names();
     Err(DecisionError::DifferentEnvironments { source_name, destination, origin })
@@ -238,5 +408,6 @@ fn reference(named: &Named, stacks: &[Stack]) -> Reference {
             }
             _ => Reference::Path(path.clone()),
         },
+        Named::Pattern(pattern) => Reference::Path(pattern.as_str().into()),
     }
 }

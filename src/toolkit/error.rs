@@ -249,6 +249,7 @@ impl Error {
                 "nothing was changed: `cdk synth` looks it up, or name the command of the app with \
                  `--app` in place of the directory"
             }
+            Self::Decision(error) if error.hint().is_some() => return error.hint(),
             Self::Decision(_) => {
                 "decisions name the deployed resource first, then the one as it is now: \
                  `Stack.LogicalId`, or the construct path"

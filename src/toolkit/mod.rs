@@ -7,6 +7,7 @@
 mod account;
 mod afterwards;
 mod carry_out;
+mod chains;
 mod context;
 mod decisions;
 mod deployment;
@@ -15,6 +16,7 @@ mod error;
 mod files;
 mod leftovers;
 pub mod local;
+mod names;
 mod parameters;
 mod plan_file;
 mod planning;
@@ -37,5 +39,7 @@ pub use plan_file::{PlanFileError, prepare_file, save_plan, write_templates};
 pub use planning::{Planned, Prepared, prepare};
 pub use reversal::{ReversalError, prepare_reversal};
 
+#[cfg(test)]
+mod chain_tests;
 #[cfg(test)]
 mod tests;

@@ -23,6 +23,14 @@ pub enum ReversalError {
         /// The file.
         origin: String,
     },
+    /// It names several resources at once.
+    #[error("{origin}: `{name}` has wildcards; to move back, name every `Stack.LogicalId`")]
+    Pattern {
+        /// The name.
+        name: String,
+        /// The file.
+        origin: String,
+    },
     /// What is to move back is not there.
     #[error("{origin}: `{location}` is not deployed in {environment}")]
     NotDeployed {
@@ -124,6 +132,9 @@ fn location<'a>(named: &'a Named, origin: &str) -> Result<&'a Location, Reversal
         Named::Location(location) => Ok(location),
         Named::Path(path) => {
             Err(ReversalError::Path { name: path.to_string(), origin: origin.to_owned() })
+        }
+        Named::Pattern(pattern) => {
+            Err(ReversalError::Pattern { name: pattern.to_string(), origin: origin.to_owned() })
         }
     }
 }
