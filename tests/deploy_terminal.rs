@@ -102,10 +102,12 @@ fn ctrl_c_at_a_question_changes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_told_apart_is_asked_before_anything_else() {
+fn what_cannot_be_told_apart_is_asked_about_where_nothing_is_to_be_moved_too() {
     let (place, after) = seeded("twins");
     let before = place.resources();
-    let mut session = at_terminal(&place, &["deploy", "--all", "--local", "--app", &after]);
+    let without = ["--refactoring", "DEPLOY_WITHOUT_REFACTORING"];
+    let arguments = [&["deploy", "--all", "--local", "--app", &after][..], &without].concat();
+    let mut session = at_terminal(&place, &arguments);
     session.exp_string("cannot be told apart. What do you want to do?").unwrap();
     session.exp_string("Go on without them (will cause resource replacement)").unwrap();
     session.send(ENTER).unwrap();

@@ -45,7 +45,7 @@ impl Failure {
         ExitCode::from(match self {
             Self::Settings(error) if error.is_usage() => USAGE,
             Self::Toolkit(toolkit::Error::Local(LocalError::Fault(_))) => USAGE,
-            Self::Unanswered(_) => USAGE,
+            Self::Unanswered(_) | Self::Toolkit(toolkit::Error::Unanswered(_)) => USAGE,
             Self::Toolkit(toolkit::Error::Run { source, .. }) if source.is_cancelled() => {
                 INTERRUPTED
             }
@@ -62,10 +62,10 @@ impl Failure {
     pub(super) fn hint(&self) -> Option<String> {
         match self {
             Self::Settings(error) => error.hint(),
-            Self::Toolkit(error) => error.hint(),
-            Self::Unanswered(error) => {
+            Self::Unanswered(error) | Self::Toolkit(toolkit::Error::Unanswered(error)) => {
                 Some(format!("nothing was changed; `{}` goes on without a question", error.flag))
             }
+            Self::Toolkit(error) => error.hint(),
             Self::PlanRefused => {
                 Some("nothing was changed; the findings above say what to do".to_owned())
             }

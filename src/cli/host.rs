@@ -6,15 +6,21 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
+use anstyle::Style;
 use dialoguer::Select;
+use dialoguer::console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, Write as _};
 
+use super::work;
 use crate::event::{Event, Host, Question, Unanswered};
-use crate::report::{self, plain};
+use crate::report::{self, plain, squeezed, wrapped};
 
 /// How often the line of progress moves.
 const TICK: Duration = Duration::from_millis(120);
+
+/// The narrowest terminal that questions are made for, in columns.
+const NARROWEST: usize = 40;
 
 /// The terminal as a host.
 #[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
@@ -141,14 +147,41 @@ impl Host for TerminalHost {
         if !self.interactive {
             return Err(unanswered());
         }
-        let choices: Vec<_> = question.choices.iter().map(|choice| plain(choice)).collect();
-        Select::new()
-            .with_prompt(plain(&question.text))
-            .items(&choices)
-            .default(question.default)
-            .interact_opt()
-            .ok()
-            .flatten()
-            .ok_or_else(unanswered)
+        let width = usize::from(Term::stderr().size().1).max(NARROWEST);
+        let text = plain(&question.text);
+        let fits = text.chars().count() + 2 <= width;
+        self.help(question, width, !fits);
+        // A longer line would take several, and the dialogue takes away only one.
+        let choices: Vec<String> =
+            question.choices.iter().map(|choice| squeezed(&plain(choice), width - 3)).collect();
+        work::watch_interrupts();
+        let select = Select::new().items(&choices).default(question.default).report(true);
+        let prompt = if fits { &*text } else { "Your answer" };
+        match select.with_prompt(prompt).interact_opt() {
+            Ok(answer) => answer.ok_or_else(unanswered),
+            Err(dialoguer::Error::IO(error)) if error.kind() == io::ErrorKind::Interrupted => {
+                work::interrupted()
+            }
+            Err(_) => Err(unanswered()),
+        }
+    }
+}
+
+impl TerminalHost {
+    /// Shows what helps to answer a question, with the question itself if it does not fit into a
+    /// line.
+    fn help(&self, question: &Question, width: usize, with_text: bool) {
+        let mut err = AutoStream::new(io::stderr(), self.choice).lock();
+        let text = with_text.then_some(&question.text);
+        if !question.help.is_empty() {
+            writeln!(err).ok();
+        }
+        for line in question.help.iter().chain(text) {
+            let style = if line.starts_with(' ') { Style::new() } else { Style::new().bold() };
+            for part in wrapped(&plain(line), width) {
+                // When nobody listens there is nobody to tell.
+                writeln!(err, "{style}{part}{style:#}").ok();
+            }
+        }
     }
 }

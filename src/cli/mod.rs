@@ -4,12 +4,14 @@
 //! stream, and an exit code. Called by `main`. Nothing else prints.
 
 mod completions;
+mod deciding;
 mod deploy;
 mod failure;
 mod host;
 mod local;
 mod refactor;
 mod runs;
+mod schema;
 mod shared;
 mod terminal;
 mod work;
@@ -48,6 +50,7 @@ enum Command {
     Revert(runs::RevertArgs),
     Local(local::LocalCommand),
     Completions(completions::CompletionsArgs),
+    Schema(schema::SchemaArgs),
 }
 
 /// What a command comes to.
@@ -101,6 +104,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Completions(arguments) => {
             let mut terminal = Terminal::new(false);
             (completions::run(&arguments, &mut terminal), terminal)
+        }
+        Command::Schema(arguments) => {
+            let mut terminal = Terminal::new(false);
+            (schema::run(&arguments, &mut terminal), terminal)
         }
     };
     match result {

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Exit;
 use super::failure::Failure;
 use super::host::TerminalHost;
 use super::shared::{AccountArgs, AppArgs, CallerArgs, DecisionArgs};
 use super::terminal::Terminal;
 use super::work::{Cancelling, block_on};
+use super::{Exit, deciding};
 use crate::event::{Host as _, Question};
 use crate::report::{self, Style};
 use crate::settings::{Place, Settings, Surroundings, Typed};
-use crate::toolkit::{self, Outcome, Prepared};
+use crate::toolkit::{self, Deciding, Outcome, Prepared, Subjects};
 
 /// Move the resources that moved since the app was deployed
 ///
@@ -143,12 +143,15 @@ Examples:
     cdkr refactor --dry-run --against main --check
   Decide what the evidence does not:
     cdkr refactor --dry-run --against release --map Web.Queue1A2B3C4D:Web.Jobs5E6F7A8B
+  Decide it at the terminal, once, for every environment and pipeline after this one:
+    cdkr refactor --write-decisions
 
 Exit codes:
   0    done, or nothing to do; with --dry-run whatever was found
-  1    failed; the message says what was changed
+  1    failed, or somebody said to stop; the message says what was changed
   2    wrong usage, or nobody there to answer a question
-  3    some resources cannot be told apart: nothing was changed (with --dry-run only if --check)
+  3    some resources cannot be told apart, and nobody was there to decide: nothing was changed
+       (with --dry-run only if --check)
   4    with --dry-run --check: some resources moved
   130  interrupted";
 
@@ -180,6 +183,8 @@ pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<E
         }
         terminal.warning(&error.to_string());
     }
+    let kept_in = arguments.decisions.kept_in();
+    deciding::check(kept_in.as_deref())?;
     let (prepared, settings) = arguments.prepare(&place, &typed, &surroundings, terminal)?;
     for warning in &prepared.outcome.warnings {
         terminal.warning(warning);
@@ -191,12 +196,33 @@ pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<E
         let written = toolkit::write_templates(&prepared.plans(), directory)?;
         terminal.note(&format!("{written} templates are in {}", directory.display()));
     }
+    let subjects = settings.as_ref().and_then(|one| arguments.asks(&prepared, one, &host));
+    terminal.answer(&arguments.render(&prepared, subjects.is_some()))?;
     if arguments.dry_run && arguments.plan.is_none() {
-        terminal.answer(&arguments.render(&prepared))?;
         let check = arguments.check;
         return Ok(if check { verdict(&prepared.outcome) } else { Exit::Done });
     }
-    terminal.answer(&arguments.render(&prepared))?;
+    let (prepared, settings) = match (settings, subjects) {
+        (Some(settings), Some(subjects)) => {
+            let known = prepared.outcome.warnings.clone();
+            let work = prepared.decide(&settings, subjects, arguments.style(true), &host);
+            let Deciding::Settled(settled) = block_on(work)? else {
+                return Err(deciding::stopped());
+            };
+            host.clear();
+            deciding::keep(kept_in.as_deref(), &settled.decided, terminal)?;
+            let more = |text: &&String| !known.contains(text);
+            for warning in settled.found.outcome.warnings.iter().filter(more) {
+                terminal.warning(warning);
+            }
+            terminal.answer(&arguments.render(&settled.found, true))?;
+            (settled.found, Some(settled.settings))
+        }
+        (settings, _) => {
+            deciding::keep(kept_in.as_deref(), &[], terminal)?;
+            (prepared, settings)
+        }
+    };
     if let Some(stop) = arguments.stop(&prepared, settings.as_ref(), terminal)? {
         return Ok(stop);
     }
@@ -217,6 +243,20 @@ impl RefactorArgs {
     /// Whether what is to be done comes from a file and not from the app.
     fn is_from_file(&self) -> bool {
         self.plan_file.is_some() || self.revert.is_some()
+    }
+
+    /// What somebody is asked about, if anybody is.
+    fn asks(
+        &self,
+        prepared: &Prepared,
+        settings: &Settings,
+        host: &TerminalHost,
+    ) -> Option<Subjects> {
+        let only_shows = self.dry_run && self.plan.is_none();
+        let subjects =
+            Subjects { ambiguous: !settings.ignore_ambiguous_refactoring.value, similar: true };
+        let asks = !only_shows && !self.yes && host.is_interactive();
+        (asks && prepared.outcome.has_questions(subjects)).then_some(subjects)
     }
 
     /// Finds what is to be done, with the settings if they say so and not a file.
@@ -293,8 +333,9 @@ impl RefactorArgs {
         Ok(Exit::Done)
     }
 
-    fn style(&self) -> Style {
-        Style { paths: self.paths, explain: self.explain, verbose: self.verbose }
+    /// `asks`: questions follow.
+    fn style(&self, asks: bool) -> Style {
+        Style { paths: self.paths, explain: self.explain, verbose: self.verbose, asks }
     }
 
     fn typed(&self) -> Typed {
@@ -309,8 +350,8 @@ impl RefactorArgs {
         }
     }
 
-    fn render(&self, prepared: &Prepared) -> String {
-        let style = self.style();
+    fn render(&self, prepared: &Prepared, asks: bool) -> String {
+        let style = self.style(asks);
         let (found, plans) = (&prepared.outcome.environments, prepared.plans());
         match self.output {
             Form::Table if self.is_from_file() => report::planned(&plans),

@@ -126,6 +126,13 @@ pub(super) struct DecisionArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "override_file")]
     refactor_file: Option<PathBuf>,
 
+    /// Add what is decided at the terminal to a file of decisions
+    ///
+    /// Default: the file of `--override-file`, else cdkr.decisions.json, which is read whenever it
+    /// is there. The file is written when every question was answered, whatever is done then.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    write_decisions: Option<Option<PathBuf>>,
+
     /// Leave alone what a JSON or YAML file lists: locations, construct paths, resource types,
     /// with wildcards
     #[arg(long, value_name = "FILE")]
@@ -139,7 +146,17 @@ pub(super) struct DecisionArgs {
     strict: bool,
 }
 
+/// The file in which decisions are kept if nobody says otherwise.
+const DECISIONS: &str = "cdkr.decisions.json";
+
 impl DecisionArgs {
+    /// The file to which decisions are added, if they are to be kept.
+    pub(super) fn kept_in(&self) -> Option<PathBuf> {
+        let named = self.write_decisions.as_ref()?;
+        let named = named.as_ref().or(self.override_file.as_ref());
+        Some(named.cloned().unwrap_or_else(|| PathBuf::from(DECISIONS)))
+    }
+
     pub(super) fn fill(&self, typed: Typed) -> Typed {
         Typed {
             map: self.map.clone(),

@@ -1,6 +1,7 @@
 //! The form for programs: a public contract with a version. Its types are its own, so that a
 //! change inside cannot change what others read.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -29,6 +30,7 @@ struct EnvironmentWire<'a> {
     mappings: Vec<MappingWire<'a>>,
     ambiguous: Vec<AmbiguityWire<'a>>,
     similar: Vec<SimilarWire<'a>>,
+    decide: Vec<DecideWire<'a>>,
     added: Vec<UnpairedWire<'a>>,
     removed: Vec<UnpairedWire<'a>>,
     changed: Vec<ChangeWire<'a>>,
@@ -124,6 +126,19 @@ struct SimilarWire<'a> {
     differences: Option<Vec<DifferenceWire<'a>>>,
 }
 
+/// How a question could be decided: an example for `ambiguous`, the only pair for `similar`.
+#[derive(Serialize)]
+struct DecideWire<'a> {
+    about: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<usize>,
+    r#type: &'a str,
+    /// What `--map` takes.
+    map: Vec<String>,
+    /// What an override file takes as `resources` of the environment.
+    resources: BTreeMap<String, String>,
+}
+
 #[derive(Serialize)]
 struct UnpairedWire<'a> {
     r#type: &'a str,
@@ -205,6 +220,7 @@ fn environment(comparison: &Comparison, style: Style) -> EnvironmentWire<'_> {
         mappings: comparison.mappings.iter().map(|one| mapping(one, style)).collect(),
         ambiguous: comparison.ambiguous.iter().map(ambiguity).collect(),
         similar: comparison.similar.iter().map(|one| similar(one, style)).collect(),
+        decide: decide(comparison),
         added: comparison.added.iter().map(|one| unpaired(one, style)).collect(),
         removed: comparison.removed.iter().map(|one| unpaired(one, style)).collect(),
         changed: comparison.changed.iter().map(|one| change(one, style)).collect(),
@@ -222,6 +238,7 @@ fn alone(plan: &Plan) -> EnvironmentWire<'_> {
         mappings: Vec::new(),
         ambiguous: Vec::new(),
         similar: Vec::new(),
+        decide: Vec::new(),
         added: Vec::new(),
         removed: Vec::new(),
         changed: Vec::new(),
@@ -293,6 +310,31 @@ fn similar(similar: &Similar, style: Style) -> SimilarWire<'_> {
         changes: paths(&similar.differences),
         differences: differences(&similar.differences, style),
     }
+}
+
+fn decide(comparison: &Comparison) -> Vec<DecideWire<'_>> {
+    let wire = |about, group, kind, pairs: &[(&Place, &Place)]| {
+        let names =
+            |(old, new): &(&Place, &Place)| (old.location.to_string(), new.location.to_string());
+        DecideWire {
+            about,
+            group,
+            r#type: kind,
+            map: pairs.iter().map(names).map(|(old, new)| format!("{old}:{new}")).collect(),
+            resources: pairs.iter().map(names).collect(),
+        }
+    };
+    let groups = super::ambiguity::groups(&comparison.ambiguous).into_iter();
+    let ambiguous = groups.filter_map(|group| {
+        let first = group.first()?;
+        let pairs = super::ambiguity::pairing(&group);
+        Some(wire("ambiguous", Some(first.group), first.resource_type.as_str(), &pairs))
+    });
+    let similar = comparison.similar.iter().map(|one| {
+        let pair = [(&one.source, &one.destination)];
+        wire("similar", None, one.resource_type.as_str(), &pair)
+    });
+    ambiguous.chain(similar).collect()
 }
 
 fn unpaired(unpaired: &Unpaired, style: Style) -> UnpairedWire<'_> {

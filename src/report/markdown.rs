@@ -115,10 +115,11 @@ fn ambiguous(comparison: &Comparison, style: Style) -> Vec<String> {
             ),
         };
         blocks.push(format!("| | Resource |\n|---|---|\n| - | {old} |\n| + | {new} |"));
-        if let Some((source, destination)) = ambiguity::example(&group) {
-            let option = map_options(&[(source, destination)], style);
-            blocks.push(format!("To decide, for example: {}", code(&option)));
-        }
+        let options = ambiguity::pairing(&group);
+        let options =
+            options.iter().map(|pair| format!("- {}", code(&map_options(&[*pair], style))));
+        let options: Vec<String> = options.collect();
+        blocks.push(format!("To decide, for example:\n{}", options.join("\n")));
     }
     blocks
 }

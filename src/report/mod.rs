@@ -7,9 +7,11 @@
 //! take for a command is spelt out before it gets into a text.
 
 mod ambiguity;
+mod asking;
 mod deployment;
 mod events;
 mod explain;
+mod hints;
 mod json;
 mod local;
 mod markdown;
@@ -20,7 +22,10 @@ mod plan;
 mod table;
 mod text;
 
+pub(crate) use ambiguity::{constructs as question_constructs, groups as ambiguity_groups};
+pub use asking::{Candidate, Known, Which, same};
 pub use events::{event_json, event_line};
+pub(crate) use hints::{likely, likely_constructs};
 pub use json::{found_line, json};
 pub use local::{local_stack, local_stacks, local_stacks_json};
 pub use markdown::markdown;
@@ -28,7 +33,7 @@ pub use outlook::{dangers, deployed, deployed_json, failed_json, kept, outlook, 
 pub use permissions::{permissions, permissions_json};
 pub use plan::{carried, carried_json, finding, planned, plans};
 pub use table::{moved, table};
-pub use text::{count, plain};
+pub use text::{count, plain, squeezed, wrapped};
 
 #[cfg(test)]
 mod tests;
@@ -42,6 +47,8 @@ pub struct Style {
     pub explain: bool,
     /// Lists at full length.
     pub verbose: bool,
+    /// Questions follow: how to decide without being asked is left out.
+    pub asks: bool,
 }
 
 impl Style {

@@ -42,7 +42,7 @@ fn environment(comparison: &Comparison, style: Style, with_rest: bool) -> Vec<St
         blocks.push(NOTHING.to_owned());
     }
     blocks.extend(moves::moves(&comparison.mappings, style));
-    blocks.extend(ambiguity::ambiguities(&comparison.ambiguous, style));
+    blocks.extend(ambiguity::ambiguities(comparison, style));
     blocks.extend(deployment::similar(&comparison.similar, style));
     if with_rest {
         blocks.extend(deployment::rest(comparison, style));

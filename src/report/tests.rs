@@ -267,7 +267,7 @@ fn hostile_names_do_not_reach_the_terminal() {
     };
     let both = [comparison.clone(), comparison];
     for paths in [false, true] {
-        let style = Style { paths, explain: true, verbose: true };
+        let style = Style { paths, explain: true, verbose: true, asks: false };
         for text in [terminal(&both, style), json(&both, &[], style), markdown(&both, &[], style)] {
             let found: Vec<_> =
                 text.chars().filter(|c| *c != '\n' && text::is_hostile(*c)).collect();

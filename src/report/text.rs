@@ -88,6 +88,49 @@ pub(super) fn shorten(text: &str, width: usize) -> String {
     out
 }
 
+/// A line in parts that are no wider than a width, as far as its words allow. What is broken off
+/// is indented further than the line.
+pub fn wrapped(line: &str, width: usize) -> Vec<String> {
+    if line.width() <= width {
+        return vec![line.to_owned()];
+    }
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    let mut lines = Vec::new();
+    let mut current = " ".repeat(indent);
+    let mut is_empty = true;
+    for word in line[indent..].split(' ') {
+        if !is_empty && current.width() + 1 + word.width() > width {
+            lines.push(std::mem::replace(&mut current, " ".repeat(indent + 2)));
+            is_empty = true;
+        }
+        if !is_empty {
+            current.push(' ');
+        }
+        current.push_str(word);
+        is_empty = false;
+    }
+    lines.push(current);
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// A text no wider than a width, its middle left out: names differ at their ends.
+pub fn squeezed(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let tail = width / 2;
+    let mut end = text.len();
+    let mut used = 0;
+    for (at, c) in text.char_indices().rev() {
+        used += c.width().unwrap_or(0);
+        if used > tail {
+            break;
+        }
+        end = at;
+    }
+    format!("{}{}", shorten(text, width - tail), &text[end..])
+}
+
 /// The paths of differing properties, the first few of them.
 pub(super) fn properties<'a>(
     differences: impl Iterator<Item = &'a Difference>,
@@ -208,6 +251,23 @@ mod tests {
         assert_eq!(shorten("abcdef", 6), "abcdef");
         assert_eq!(shorten("abcdefg", 6), "abcde…");
         assert_eq!(shorten("世界世界", 5), "世界…");
+    }
+
+    #[test]
+    fn a_long_line_is_broken_between_words_and_indented() {
+        let line = "    used by  Shop.OrdersConsumer, Shop.OrdersPolicy";
+        assert_eq!(wrapped(line, 80), [line]);
+        assert_eq!(
+            wrapped(line, 36),
+            ["    used by  Shop.OrdersConsumer,", "      Shop.OrdersPolicy"]
+        );
+        assert_eq!(wrapped("  abcdefgh ij", 5), ["  abcdefgh", "    ij"]);
+    }
+
+    #[test]
+    fn of_a_long_name_both_ends_are_shown() {
+        assert_eq!(squeezed("abcdef", 6), "abcdef");
+        assert_eq!(squeezed("abcdefgh1234", 9), "abcd…1234");
     }
 
     #[test]

@@ -205,8 +205,6 @@ pub struct Settings {
     pub decision_file: Setting<PathBuf>,
     /// What people excluded.
     pub skip: Vec<Skip>,
-    /// What people left to be replaced.
-    pub left: Vec<Left>,
     /// Types that somebody says CloudFormation can move.
     pub assume_refactorable: Vec<String>,
     /// Types that somebody says CloudFormation cannot move.
@@ -346,7 +344,6 @@ impl Settings {
             only: gathered.only,
             decision_file: gathered.file,
             skip,
-            left: Vec::new(),
             assume_refactorable: typed.assume_refactorable.clone(),
             assume_fixed: typed.assume_fixed.clone(),
             strict: typed.strict,

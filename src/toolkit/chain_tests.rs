@@ -218,8 +218,8 @@ fn what_is_null_is_not_matched() {
         Story { deployed: &deployed, local: &local, record, ..Story::default() }.told()
     };
     assert_eq!(told(r#""S.No": null"#), "S.AQ → T.AQ");
-    assert_eq!(told(r#""S.AQ": null"#), "S.AQ: left to be replaced by cdkr.decisions.json:1:15");
-    assert_eq!(told(r#""S/A/Q": null"#), "S.AQ: left to be replaced by cdkr.decisions.json:1:15");
+    assert_eq!(told(r#""S.AQ": null"#), "S.AQ: left to be replaced: cdkr.decisions.json:1:15");
+    assert_eq!(told(r#""S/A/Q": null"#), "S.AQ: left to be replaced: cdkr.decisions.json:1:15");
     assert!(told(r#""S/A/**": null"#).starts_with("S.AQ: left to be replaced"));
     // A chain may end so.
     assert!(told(r#""S.AQ": "S.B", "S.B": null"#).starts_with("S.AQ: left to be replaced"));

@@ -51,6 +51,17 @@ pub(super) struct Detection {
     pub(super) environments: Vec<(Environment, Sides)>,
     /// The account, if the deployed side came from one.
     pub(super) connection: Option<Connection>,
+    /// What is the same however often the sides are compared.
+    pub(super) basis: Basis,
+}
+
+/// What is the same however often two sides are compared.
+#[derive(Default)]
+pub(super) struct Basis {
+    /// The stacks that are looked at.
+    selection: Selection,
+    /// What may be wrong with the sources.
+    warnings: Vec<String>,
 }
 
 /// Both sides of an environment.
@@ -64,6 +75,8 @@ pub(super) struct Sides {
     pub(super) account: Option<DeployedEnvironment>,
     /// What the manifest says of the stacks as they are now.
     pub(super) properties: BTreeMap<StackName, StackProperties>,
+    /// Stacks of which the physical IDs were asked for.
+    pub(super) asked: BTreeSet<BTreeSet<StackName>>,
 }
 
 /// Finds the resources that moved, in every environment of the app.
@@ -75,7 +88,7 @@ pub(super) async fn detect(settings: &Settings, host: &dyn Host) -> Result<Detec
     let sources = sources::load(settings, host).await?;
     let selection = Selection::new(&settings.stacks, &sources)?;
     let mut detection = Detection::of(settings, sources, Previous::Kept)?;
-    detection.narrow(&selection);
+    detection.narrow(selection);
     detection.find_obstacles(settings).await?;
     Ok(detection)
 }
@@ -88,17 +101,41 @@ impl Detection {
     pub(super) fn of(settings: &Settings, sources: Sources, kept: Previous) -> Result<Self, Error> {
         let mut warnings = warnings(&sources);
         let (environments, connection) = group(sources, kept);
-        let decisions = distribute(settings, &environments).map_err(Box::new)?;
         if settings.against.is_some() {
             warnings.extend(one_sided(&environments));
         }
-        let mut outcome = Outcome { warnings, ..Outcome::default() };
-        outcome.environments = compare_all(&environments, &decisions)?;
-        Ok(Self { outcome, environments, connection })
+        let basis = Basis { warnings, ..Basis::default() };
+        let mut detection = Self { outcome: Outcome::default(), environments, connection, basis };
+        detection.compare_all(settings)?;
+        Ok(detection)
+    }
+
+    /// Compares the sides again, with all decisions of the settings, and keeps what touches a
+    /// selected stack. Nothing is read.
+    ///
+    /// # Errors
+    /// When a decision fits nothing, or contradicts another.
+    pub(super) fn compare_again(&mut self, settings: &Settings) -> Result<(), Error> {
+        self.compare_all(settings)?;
+        let selection = std::mem::take(&mut self.basis.selection);
+        self.narrow(selection);
+        Ok(())
+    }
+
+    /// Compares the sides of every environment as a whole.
+    ///
+    /// # Errors
+    /// When a decision fits nothing, or contradicts another.
+    pub(super) fn compare_all(&mut self, settings: &Settings) -> Result<(), Error> {
+        let decisions = distribute(settings, &self.environments).map_err(Box::new)?;
+        let warnings = self.basis.warnings.clone();
+        let environments = compare_all(&self.environments, &decisions)?;
+        self.outcome = Outcome { environments, warnings, ..Outcome::default() };
+        Ok(())
     }
 
     /// Keeps what touches a selected stack.
-    pub(super) fn narrow(&mut self, selection: &Selection) {
+    pub(super) fn narrow(&mut self, selection: Selection) {
         for mut comparison in std::mem::take(&mut self.outcome.environments) {
             let Some(others) = selection.apply(&mut comparison) else { continue };
             if !others.is_empty() {
@@ -113,6 +150,7 @@ impl Detection {
             self.outcome.warnings.extend(problems);
             self.outcome.environments.push(comparison);
         }
+        self.basis.selection = selection;
     }
 
     /// Finds what stands in the way of moving, where something is to be moved.

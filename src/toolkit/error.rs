@@ -3,11 +3,12 @@
 use crate::assembly::{AppError, AssemblyError, SelectError};
 use crate::aws::{AwsError, LookupError, LookupProblem, RoleOptionsError};
 use crate::compare::CompareError;
+use crate::event::Unanswered;
 use crate::model::Environment;
 use crate::run::{JournalError, RunError};
 use crate::settings::SettingsError;
-use crate::toolkit::DecisionError;
 use crate::toolkit::local::LocalError;
+use crate::toolkit::{DecisionError, KeepError};
 use crate::toolkit::{NoRun, PlanFileError, ReversalError};
 use std::path::PathBuf;
 
@@ -196,6 +197,12 @@ pub enum Error {
         /// What the system says.
         error: std::io::Error,
     },
+    /// Nobody answers a question.
+    #[error(transparent)]
+    Unanswered(#[from] Unanswered),
+    /// Decisions cannot be kept.
+    #[error(transparent)]
+    Keep(#[from] Box<KeepError>),
     /// A deployment has failed, or must not go on.
     #[error(transparent)]
     Deployment(#[from] Box<super::DeploymentFailed>),

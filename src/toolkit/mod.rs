@@ -9,6 +9,7 @@ mod afterwards;
 mod carry_out;
 mod chains;
 mod context;
+mod deciding;
 mod decisions;
 mod deployment;
 mod detect;
@@ -28,6 +29,9 @@ mod types;
 pub use afterwards::{NoRun, interrupted, latest, resume, revert};
 pub use carry_out::{Cancel, Carried, carry_out, interrupted_run};
 pub use context::require_context;
+pub use deciding::{
+    Decided, Deciding, KeepError, Settled, Subjects, check_decision_file, keep_decisions,
+};
 pub use decisions::DecisionError;
 pub use deployment::{
     Choice, Deployment, DeploymentFailed, Finished, Joined, Outlook, Proof, Undone,

@@ -13,7 +13,6 @@ use crate::aws::Roles;
 use crate::model::StackOptions;
 use crate::plan::{Action, Plan};
 use crate::settings::Place;
-use crate::toolkit::Outcome;
 
 /// The version of the form: raised when an older program could misread it.
 const VERSION: u32 = 1;
@@ -120,10 +119,9 @@ pub async fn prepare_file(place: &Place, file: &Path) -> Result<Prepared, Error>
         new_stacks: one.new_stacks,
     });
     Ok(Prepared {
-        outcome: Outcome::default(),
         plans: plans.collect(),
-        environments: Vec::new(),
         connection: Some(account::connect(&place.account).await?),
+        ..Prepared::nothing()
     })
 }
 

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 
 use super::Error;
 use super::account::{Connection, roles};
-use super::detect::{Detection, Outcome, Sides, detect};
+use super::detect::{Basis, Detection, Outcome, Sides, detect};
 use super::types;
 use crate::assembly::StackProperties;
 use crate::aws::{Role, Roles};
@@ -34,6 +34,7 @@ pub struct Prepared {
     pub(super) connection: Option<Connection>,
     /// Both sides of every environment.
     pub(super) environments: Vec<(Environment, Sides)>,
+    pub(super) basis: Basis,
 }
 
 /// The plan of an environment, and who carries it out.
@@ -54,7 +55,14 @@ impl Prepared {
             plans: Vec::new(),
             connection: None,
             environments: Vec::new(),
+            basis: Basis::default(),
         }
+    }
+
+    /// Returns what the plans were made from.
+    pub(super) fn into_detection(self) -> Detection {
+        let Self { outcome, connection, environments, basis, .. } = self;
+        Detection { outcome, environments, connection, basis }
     }
 
     /// Plans how to move what was found, without what the service refused in a preview.
@@ -66,7 +74,7 @@ impl Prepared {
         detection: Detection,
         refused: &Refusals,
     ) -> Result<Self, Error> {
-        let Detection { mut outcome, environments, connection } = detection;
+        let Detection { mut outcome, environments, connection, basis } = detection;
         let mut plans = Vec::new();
         if let Some(connection) = &connection {
             let moving = environments.iter().filter_map(|(environment, sides)| {
@@ -87,7 +95,7 @@ impl Prepared {
             }
             outcome.warnings.extend(warnings);
         }
-        Ok(Self { outcome, plans, connection, environments })
+        Ok(Self { outcome, plans, connection, environments, basis })
     }
 
     /// Plans what is to be done if nothing is moved: what the deployment makes anew may still have

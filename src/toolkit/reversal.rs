@@ -77,7 +77,7 @@ pub async fn prepare_reversal(
         outcome.warnings.extend(warnings);
         plans.push(planned);
     }
-    Ok(Prepared { outcome, plans, connection: Some(connection), environments: Vec::new() })
+    Ok(Prepared { outcome, plans, connection: Some(connection), ..Prepared::nothing() })
 }
 
 async fn environment_plan(

@@ -10,8 +10,10 @@ use crate::compare::{Ambiguity, Comparison, Place};
 use crate::model::{DeployedEnvironment, Environment, StackName};
 
 /// The selected stacks, or all of them.
+#[derive(Default)]
 pub(super) enum Selection {
     /// Nobody chose.
+    #[default]
     All,
     /// These, by environment and name.
     Only(BTreeSet<(Environment, StackName)>),

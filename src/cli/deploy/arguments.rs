@@ -243,8 +243,14 @@ impl DeployArgs {
         self.no_color
     }
 
-    pub(super) fn style(&self) -> Style {
-        Style { paths: self.paths, explain: self.explain, verbose: self.verbose }
+    /// `asks`: questions follow.
+    pub(super) fn style(&self, asks: bool) -> Style {
+        Style { paths: self.paths, explain: self.explain, verbose: self.verbose, asks }
+    }
+
+    /// The file to which decisions are added, if they are to be kept.
+    pub(super) fn kept_in(&self) -> Option<PathBuf> {
+        self.decisions.kept_in()
     }
 
     pub(super) fn typed(&self) -> Typed {

@@ -3,14 +3,17 @@
 mod arguments;
 mod questions;
 
-use super::Exit;
+use std::collections::BTreeSet;
+
+use super::deciding::stopped;
 use super::failure::Failure;
 use super::host::TerminalHost;
 use super::terminal::Terminal;
 use super::work::{Cancelling, block_on};
+use super::{Exit, deciding};
 use crate::report;
 use crate::settings::{Deploying, Method, Place, Settings, Surroundings};
-use crate::toolkit::{self, Choice, Deployment, Finished, Outlook};
+use crate::toolkit::{self, Choice, Deciding, Deployment, Finished, Outlook};
 use arguments::Form;
 use questions::Answer;
 
@@ -28,12 +31,14 @@ pub(super) fn run(arguments: &DeployArgs, terminal: &mut Terminal) -> Result<Exi
     }
     let settings = Settings::resolve(&typed, &surroundings)?;
     let deploying = Deploying::resolve(&arguments.deploying(), &surroundings)?;
+    deciding::check(arguments.kept_in().as_deref())?;
     let host = terminal.host();
     let host = if arguments.output == Form::Json { host.for_programs() } else { host };
     let prepared = block_on(toolkit::prepare_deployment(&settings, &deploying, &host));
     host.clear();
     let deployment = prepared?;
-    Flow { arguments, settings: &settings, deploying: &deploying, host: &host, terminal }
+    let said = BTreeSet::new();
+    Flow { arguments, settings: &settings, deploying: &deploying, host: &host, terminal, said }
         .go(deployment)
 }
 
@@ -44,12 +49,13 @@ struct Flow<'a> {
     deploying: &'a Deploying,
     host: &'a TerminalHost,
     terminal: &'a mut Terminal,
+    /// Warnings and notes that need not be repeated.
+    said: BTreeSet<String>,
 }
 
 impl Flow<'_> {
     fn go(mut self, deployment: Deployment) -> Result<Exit, Failure> {
-        let kept = deployment.outlook(Choice::Move)?;
-        self.say_what_was_found(&deployment, &kept)?;
+        let deployment = self.decide(deployment)?;
         let ignores = self.settings.ignore_ambiguous_refactoring.value;
         let outcome = &deployment.prepared.outcome;
         if outcome.ambiguities() > 0 && !ignores {
@@ -116,21 +122,41 @@ impl Flow<'_> {
         }
     }
 
-    /// `outlook` is that of the moves.
-    fn say_what_was_found(
-        &mut self,
-        deployment: &Deployment,
-        outlook: &Outlook,
-    ) -> Result<(), Failure> {
+    /// Shows what was found, asks about what is open, and shows what follows from the answers.
+    fn decide(&mut self, deployment: Deployment) -> Result<Deployment, Failure> {
+        let outcome = &deployment.prepared.outcome;
+        let subjects = questions::subjects(outcome, self.settings, self.deploying, self.host);
+        self.say_what_was_found(&deployment, subjects.is_some())?;
+        let file = self.arguments.kept_in();
+        let Some(subjects) = subjects else {
+            deciding::keep(file.as_deref(), &[], self.terminal)?;
+            return Ok(deployment);
+        };
+        let work = deployment.decide(subjects, self.arguments.style(true), self.host);
+        let Deciding::Settled(settled) = block_on(work)? else {
+            return Err(stopped());
+        };
+        self.host.clear();
+        deciding::keep(file.as_deref(), &settled.decided, self.terminal)?;
+        self.say_what_was_found(&settled.found, true)?;
+        Ok(settled.found)
+    }
+
+    /// `asks`: questions follow, or were answered.
+    fn say_what_was_found(&mut self, deployment: &Deployment, asks: bool) -> Result<(), Failure> {
+        // The outlook of the moves.
+        let outlook = deployment.outlook(Choice::Move)?;
         let prepared = &deployment.prepared;
         for warning in &prepared.outcome.warnings {
-            self.terminal.warning(warning);
+            if self.said.insert(warning.clone()) {
+                self.terminal.warning(warning);
+            }
         }
         for joined in deployment.joined() {
-            self.terminal.note(&format!("{} is deployed as well: {}", joined.stack, joined.reason));
+            self.note(format!("{} is deployed as well: {}", joined.stack, joined.reason));
         }
         for note in &prepared.outcome.notes {
-            self.terminal.note(note);
+            self.note(note.clone());
         }
         let new: Vec<&str> = outlook
             .stacks
@@ -139,7 +165,7 @@ impl Flow<'_> {
             .map(|stack| stack.id.as_str())
             .collect();
         if !new.is_empty() && self.settings.account.additional_stacks.is_empty() {
-            self.terminal.note(&format!(
+            self.note(format!(
                 "{} {} new. If something in it comes from a stack that the app does not have any \
                  more, name that stack: --additional-stack-name",
                 new.join(", "),
@@ -147,7 +173,7 @@ impl Flow<'_> {
             ));
         }
         let (found, plans) = (&prepared.outcome.environments, outlook.shown(prepared.plans()));
-        let style = self.arguments.style();
+        let style = self.arguments.style(asks);
         if self.arguments.output == Form::Json {
             self.terminal.answer(&(report::found_line(found, &plans, style) + "\n"))?;
             return Ok(());
@@ -164,6 +190,14 @@ impl Flow<'_> {
         Ok(())
     }
 
+    /// Says once what the reader should know.
+    fn note(&mut self, text: String) {
+        if !self.said.contains(&text) {
+            self.terminal.note(&text);
+            self.said.insert(text);
+        }
+    }
+
     fn say_what_would_happen(&mut self, outlook: &Outlook) -> Result<(), Failure> {
         if self.arguments.output == Form::Json {
             let Outlook { stacks, dangers, findings, broadening, .. } = outlook;
@@ -171,7 +205,7 @@ impl Flow<'_> {
             self.terminal.answer(&(line + "\n"))?;
             return Ok(());
         }
-        let style = self.arguments.style();
+        let style = self.arguments.style(false);
         let text = report::outlook(&outlook.stacks, &outlook.findings, style);
         self.terminal.answer(&text)?;
         for (environment, changes) in &outlook.broadening {
@@ -200,7 +234,7 @@ impl Flow<'_> {
             self.terminal.answer(&(line + "\n"))?;
             return Ok(());
         }
-        self.terminal.answer(&report::deployed(&finished.stacks, self.arguments.style()))?;
+        self.terminal.answer(&report::deployed(&finished.stacks, self.arguments.style(false)))?;
         for (environment, kept) in &finished.proof.0 {
             let carried = finished.carried.iter().find(|one| one.environment == *environment);
             let journal = carried.and_then(|one| one.done.journal.as_deref());
@@ -208,8 +242,4 @@ impl Flow<'_> {
         }
         Ok(())
     }
-}
-
-fn stopped() -> Failure {
-    Failure::Stopped("stopped: nothing was changed".to_owned())
 }

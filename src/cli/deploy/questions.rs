@@ -3,8 +3,8 @@
 use super::super::failure::Failure;
 use super::super::host::TerminalHost;
 use crate::event::{Host as _, Question};
-use crate::settings::{Approval, Deploying, Refactoring};
-use crate::toolkit::{Choice, Outlook};
+use crate::settings::{Approval, Deploying, Refactoring, Settings};
+use crate::toolkit::{Choice, Outcome, Outlook, Subjects};
 
 /// An answer to a question of yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,21 @@ pub(super) enum Answer {
     No,
     /// Nobody is there.
     Nobody,
+}
+
+/// What somebody is asked about, if anybody is: not where it makes no difference.
+pub(super) fn subjects(
+    outcome: &Outcome,
+    settings: &Settings,
+    deploying: &Deploying,
+    host: &TerminalHost,
+) -> Option<Subjects> {
+    let said = deploying.refactoring.as_ref().map(|setting| setting.value);
+    let may_move = !matches!(said, Some(Refactoring::DeployWithoutRefactoring | Refactoring::Quit));
+    let subjects =
+        Subjects { ambiguous: !settings.ignore_ambiguous_refactoring.value, similar: true };
+    let asks = may_move && !deploying.yes && host.is_interactive();
+    (asks && outcome.has_questions(subjects)).then_some(subjects)
 }
 
 /// What to do about moves (RFC 0162); `None`: stop.

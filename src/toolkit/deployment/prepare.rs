@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::context::require_context;
+use super::super::deciding::{self, Decided, Deciding, Settled, Subjects};
 use super::super::detect::{Detection, Sides};
 use super::super::parameters::Previous;
 use super::super::planning::{Planned, Prepared, Refusals};
@@ -15,6 +16,7 @@ use crate::assembly::{Assembly, AssemblyStack};
 use crate::event::Host;
 use crate::model::{Environment, Object, Stack, StackName, Text};
 use crate::plan::Plan;
+use crate::report::Style;
 use crate::settings::{Account, App, Deploying, Origin, Parameter, Setting, Settings};
 
 /// What is to be deployed, compared with what is deployed, with the plans of the moves.
@@ -105,6 +107,45 @@ pub async fn prepare_deployment(
 }
 
 impl Deployment {
+    /// Asks about what is open, and prepares again with the answers: what was decided may bring in
+    /// stacks in which other questions are open.
+    ///
+    /// # Errors
+    /// When nobody answers, or the answers contradict other decisions; and as for
+    /// [`prepare_deployment`].
+    pub async fn decide(
+        mut self,
+        subjects: Subjects,
+        style: Style,
+        host: &dyn Host,
+    ) -> Result<Deciding<Self>, Error> {
+        let mut all: BTreeMap<Environment, Decided> = BTreeMap::new();
+        while self.prepared.outcome.has_questions(subjects) {
+            let Self { prepared, settings, deploying, assembly, .. } = self;
+            let detection = prepared.into_detection();
+            let asked = deciding::decide(detection, &settings, subjects, style, host);
+            let settled = match Box::pin(asked).await? {
+                Deciding::Stopped => return Ok(Deciding::Stopped),
+                Deciding::Settled(settled) => settled,
+            };
+            let is_new = !settled.decided.is_empty();
+            for (environment, decided) in settled.decided {
+                all.entry(environment).or_default().extend(decided);
+            }
+            let (mut detection, settings) = (settled.found, settled.settings);
+            detection.compare_all(&settings)?;
+            let refused = Refusals::new();
+            let again = from_detection(settings, &deploying, assembly, detection, &refused);
+            self = Box::pin(again).await?;
+            if !is_new {
+                break;
+            }
+        }
+        let settings = self.settings.clone();
+        let decided = all.into_iter().collect();
+        Ok(Deciding::Settled(Settled { found: self, settings, decided }))
+    }
+
     /// Prepares the same again from the same assembly, without what the service refused.
     ///
     /// # Errors
@@ -127,18 +168,27 @@ async fn prepare(
 ) -> Result<Deployment, Error> {
     let mut sources = sources::load(&settings, host).await?;
     require_context(&sources.local)?;
-    let asked = asked_for(&sources.local, &settings.stacks, deploying.all)?;
-    let asked: Vec<String> = asked.iter().map(|stack| stack.hierarchical_id.clone()).collect();
+    asked_for(&sources.local, &settings.stacks, deploying.all)?;
     give_parameters(&mut sources, &deploying.parameters)?;
     let assembly = sources.local.clone();
     let kept = if deploying.previous_parameters { Previous::Kept } else { Previous::Forgotten };
-    let mut detection = Detection::of(&settings, sources, kept)?;
-    let asked: Vec<&AssemblyStack> =
-        assembly.stacks.iter().filter(|stack| asked.contains(&stack.hierarchical_id)).collect();
+    let detection = Detection::of(&settings, sources, kept)?;
+    from_detection(settings, deploying, assembly, detection, refused).await
+}
+
+/// Prepares what follows from a comparison of whole environments.
+async fn from_detection(
+    settings: Settings,
+    deploying: &Deploying,
+    assembly: Assembly,
+    mut detection: Detection,
+    refused: &Refusals,
+) -> Result<Deployment, Error> {
+    let asked = asked_for(&assembly, &settings.stacks, deploying.all)?;
     let comparisons = &detection.outcome.environments;
     let targets = Targets::around(&asked, &assembly, comparisons, deploying);
     checks::check(&targets, &assembly, &detection.environments, deploying)?;
-    detection.narrow(&targets.selection(&assembly));
+    detection.narrow(targets.selection(&assembly));
     detection.find_obstacles(&settings).await?;
     find_importers(&targets, &assembly, &mut detection).await?;
     let prepared = Box::pin(Prepared::of(&settings, detection, refused)).await?;

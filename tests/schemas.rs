@@ -1,0 +1,231 @@
+//! The schemas that the program prints say what it takes, and what it gives.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod program;
+#[path = "schemas/validate.rs"]
+mod validate;
+
+use cdkr::history::{
+    Decided, Event, Log, Move, Refactor, ResourceRecord, StackKey, StackRecord, StackUpdate, What,
+};
+use cdkr::model::Location;
+use cdkr::settings::{Scope, Settings, Surroundings, Typed};
+use program::{Place, app};
+use serde_json::{Value as Json, json};
+use validate::{Properties, problems};
+
+const NAMES: [&str; 6] =
+    ["override-file", "refactor-file", "skip-file", "cdk-json", "comparison", "history"];
+
+fn schema(name: &str) -> Json {
+    serde_json::from_str(&Place::new().out(&["schema", name])).unwrap()
+}
+
+#[test]
+fn every_schema_is_listed_and_printed() {
+    let list = Place::new().out(&["schema"]);
+    let listed: Vec<&str> = list.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(listed, NAMES);
+    for name in NAMES {
+        let schema = schema(name);
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+        assert!(schema["title"].is_string() && schema["description"].is_string(), "{name}");
+        validate::check(&schema);
+    }
+    insta::assert_snapshot!(list);
+}
+
+/// Whether the program takes a file, and what it says.
+fn read(file: &str, text: &str, set: impl FnOnce(&mut Typed)) -> Result<(), String> {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join(file), text).unwrap();
+    let mut typed =
+        Typed { app: Some("app".into()), against: Some("before".into()), ..Typed::default() };
+    set(&mut typed);
+    let surroundings =
+        Surroundings { directory: directory.path().to_owned(), ..Surroundings::default() };
+    Settings::resolve(&typed, &surroundings).map(drop).map_err(|error| error.to_string())
+}
+
+#[track_caller]
+fn agree(schema: &Json, text: &str, is_good: bool, read: &Result<(), String>) {
+    let value: Json = serde_json::from_str(text).unwrap();
+    let found = problems(schema, &value, Properties::AsSaid);
+    assert_eq!(found.is_empty(), is_good, "the schema of {text}: {found:?}");
+    assert_eq!(read.is_ok(), is_good, "the program with {text}: {read:?}");
+}
+
+#[test]
+fn a_file_of_decisions_is_taken_as_the_schema_says() {
+    let good = [
+        r#"{"environments": []}"#,
+        r#"{"$schema": "x", "mappings": {}}"#,
+        r#"{"mappings": {"A.X": "B.Y", "A/B": "C/D", "A/B/**": "C/D/**", "A.*": null}}"#,
+        r#"{"mappings": [{"source": "A.X", "destination": "B.Y"}, {"source": "A.X", "destination": null}]}"#,
+        r#"{"environments": [{"account": "1", "region": "r", "resources": {"A.X": "B.Y"}}]}"#,
+        r#"{"environments": [{"resources": {"A/Nested.X": "B/a.b/c"}}]}"#,
+    ];
+    let bad = [
+        "[]",
+        "{}",
+        r#"{"environments": {}}"#,
+        r#"{"environments": [], "mappings": {}}"#,
+        r#"{"environment": []}"#,
+        r#"{"environments": [{}]}"#,
+        r#"{"environments": [{"resources": {}, "source": "A.X"}]}"#,
+        r#"{"environments": [{"source": "A.X"}]}"#,
+        r#"{"environments": [{"resources": {}, "regions": "r"}]}"#,
+        r#"{"environments": [{"account": 1, "resources": {}}]}"#,
+        r#"{"mappings": {"A.X": 3}}"#,
+        r#"{"mappings": {"A.X": "B"}}"#,
+        r#"{"mappings": {"A": "B.Y"}}"#,
+        r#"{"mappings": {"A//X": "B/Y"}}"#,
+        r#"{"mappings": "A.X:B.Y"}"#,
+    ];
+    for name in ["override-file", "refactor-file"] {
+        let schema = schema(name);
+        let each = good.iter().map(|text| (text, true)).chain(bad.iter().map(|text| (text, false)));
+        for (text, is_good) in each {
+            let read = read("f.json", text, |typed| match name {
+                "override-file" => typed.override_file = Some("f.json".into()),
+                _ => typed.refactor_file = Some("f.json".into()),
+            });
+            agree(&schema, text, is_good, &read);
+        }
+    }
+}
+
+#[test]
+fn a_skip_file_is_taken_as_the_schema_says() {
+    let schema = schema("skip-file");
+    for (text, is_good) in [
+        (r#"[]"#, true),
+        (
+            r#"["A.X", "A/B", "AWS::S3::Bucket", "Custom::Thing", "A/**", "AWS::S3::*", "A.*"]"#,
+            true,
+        ),
+        (r#"{"skip": []}"#, false),
+        (r#"[3]"#, false),
+        (r#"["Queue"]"#, false),
+        (r#"["AWS::"]"#, false),
+    ] {
+        let read = read("s.json", text, |typed| typed.skip_file = Some("s.json".into()));
+        agree(&schema, text, is_good, &read);
+    }
+}
+
+#[test]
+fn cdk_json_is_taken_as_the_schema_says() {
+    let schema = schema("cdk-json");
+    let example = include_str!("../cdk.json.example");
+    for (text, is_good) in [
+        (example, true),
+        (r#"{"watch": {}, "refactoring": "QUIT", "requireApproval": "any-change"}"#, true),
+        (r#"{"tags": [{"Key": "a", "Value": "b"}]}"#, true),
+        (r#"{"app": 3}"#, false),
+        (r#"{"refactoring": "MAYBE"}"#, false),
+        (r#"{"requireApproval": "sometimes"}"#, false),
+        (r#"{"tags": [{"key": "a"}]}"#, false),
+        (r#"{"overrideFile": []}"#, false),
+        (r#"{"skipFile": 3}"#, false),
+        (r#"{"keepNames": "no"}"#, false),
+        (r#"{"notificationArns": "arn"}"#, false),
+    ] {
+        agree(&schema, text, is_good, &read("cdk.json", text, |_| ()));
+    }
+    let known = schema["properties"].as_object().unwrap();
+    let example: Json = serde_json::from_str(example).unwrap();
+    for key in example.as_object().unwrap().keys() {
+        assert!(known.contains_key(key), "{key}");
+    }
+}
+
+#[test]
+fn every_answer_is_as_the_schema_says() {
+    let schema = schema("comparison");
+    let apps = std::fs::read_dir(format!("{}/fixtures/apps", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let place = Place::new();
+    for entry in apps {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let (after, before) = (app(&name, "after"), app(&name, "before"));
+        for more in [&[][..], &["--explain"]] {
+            let arguments = [
+                "refactor",
+                "--dry-run",
+                "--app",
+                &after,
+                "--against",
+                &before,
+                "--output",
+                "json",
+            ];
+            let answer = place.json(&[&arguments, more].concat());
+            let found = problems(&schema, &answer, Properties::All);
+            assert!(found.is_empty(), "{name}: {found:#?}");
+        }
+    }
+    let place = Place::new();
+    place.seed(&app("rfc-0162", "before"));
+    let after = app("rfc-0162", "after");
+    let local = ["refactor", "--local", "--app", &after, "--additional-stack-name", "MyStack"];
+    let answer = place.json(&[&local[..], &["--dry-run", "--output", "json"]].concat());
+    assert!(
+        answer["environments"][0]["plan"]["steps"].as_array().is_some_and(|all| !all.is_empty())
+    );
+    assert_eq!(problems(&schema, &answer, Properties::All), Vec::<String>::new());
+    let lines = place.out(&[&local[..], &["--yes", "--output", "json"]].concat());
+    let first: Json = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!(problems(&schema, &first, Properties::All), Vec::<String>::new());
+}
+
+#[test]
+fn every_line_of_a_history_is_as_the_schema_says() {
+    let schema = schema("history");
+    let mut log = Log::default();
+    let key = |name: &str| StackKey {
+        name: name.into(),
+        scope: Scope { account: Some("1".into()), region: Some("r".into()) },
+    };
+    let record = |id: &str, path: Option<&str>| {
+        let path = path.map(Into::into);
+        (id.into(), ResourceRecord { resource_type: "AWS::SQS::Queue".into(), path })
+    };
+    let resources = ["X", "Y", "Z"].map(|id| record(id, Some("A/X/Resource")));
+    let stack = StackRecord { template: "t1".into(), resources: resources.into() };
+    let creates = [(key("A"), stack.clone()), (key("B"), stack)];
+    let what = What { creates: creates.into(), ..What::default() };
+    let event = |parents, what| Event { parents, at: "now".into(), same_as: None, what };
+    let first = log.append(event(Vec::new(), what)).unwrap();
+    let moved = |source, destination, decided| Move {
+        source: Location::new("A", source),
+        destination: Location::new("A", destination),
+        decided,
+    };
+    let update = StackUpdate {
+        template: "t2".into(),
+        resources: ["V", "W", "U"].map(|id| record(id, None)).into(),
+        removed: ["X", "Y", "Z"].map(Into::into).into(),
+    };
+    let what = What {
+        updates: [(key("A"), update)].into(),
+        deletes: [key("B")].into(),
+        refactors: vec![Refactor {
+            scope: key("A").scope,
+            parent: None,
+            moves: vec![
+                moved("X", "V", Decided::Detected("digest".into())),
+                moved("Y", "W", Decided::Stated("--map".into())),
+                moved("Z", "U", Decided::Recorded),
+            ],
+        }],
+        ..What::default()
+    };
+    log.append(event(vec![first], what)).unwrap();
+    for line in log.render().lines() {
+        let line: Json = serde_json::from_str(line).unwrap();
+        assert_eq!(problems(&schema, &line, Properties::All), Vec::<String>::new(), "{line:#}");
+    }
+    let other = json!({"version": 1, "parents": [], "at": "", "what": {}, "hash": "no"});
+    assert!(!problems(&schema, &other, Properties::AsSaid).is_empty());
+}
