@@ -7,6 +7,7 @@ mod completions;
 mod deciding;
 mod deploy;
 mod failure;
+mod history;
 mod host;
 mod local;
 mod refactor;
@@ -35,7 +36,8 @@ Exit codes:
   2    wrong usage, or nobody there to answer a question
   3    some resources cannot be told apart, or data would be lost; nothing was changed, unless
        the message says what was
-  4    refactor --dry-run --check: some resources moved
+  4    refactor --dry-run --check: some resources moved;
+       history record --check: the app is not as the log says
   130  interrupted")]
 struct Arguments {
     #[command(subcommand)]
@@ -48,6 +50,7 @@ enum Command {
     Refactor(Box<refactor::RefactorArgs>),
     Resume(runs::ResumeArgs),
     Revert(runs::RevertArgs),
+    History(history::HistoryCommand),
     Local(local::LocalCommand),
     Completions(completions::CompletionsArgs),
     Schema(schema::SchemaArgs),
@@ -60,7 +63,7 @@ enum Exit {
     Done,
     /// `--check` found questions.
     Ambiguous,
-    /// `--check` found moves.
+    /// `--check` found moves, or a state that is not recorded.
     Moves,
 }
 
@@ -96,6 +99,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Revert(arguments) => {
             let mut terminal = Terminal::new(arguments.no_color());
             (runs::revert(&arguments, &mut terminal), terminal)
+        }
+        Command::History(arguments) => {
+            let mut terminal = Terminal::new(arguments.no_color());
+            (history::run(&arguments, &mut terminal), terminal)
         }
         Command::Local(arguments) => {
             let mut terminal = Terminal::new(false);

@@ -11,6 +11,7 @@
 //! carries its own, so that an edited line, a missing one and a branch are noticed. There are no
 //! two ways to write an event: a line that is not exactly what this room would write was edited.
 
+mod changes;
 mod check;
 mod compose;
 mod error;
@@ -22,12 +23,14 @@ mod merge;
 mod positions;
 mod record;
 mod replay;
+mod revision;
 #[cfg(test)]
 mod samples;
 mod snapshot;
 mod steps;
 mod wire;
 
+pub use changes::{Changes, Moved, Open, changes, open};
 pub use compose::{ComposeError, Contradiction, Mapping, compose};
 pub use error::{Head, Inconsistency, ParseError, Problem};
 pub use event::{
@@ -38,4 +41,5 @@ pub use log::Log;
 pub use merge::{Conflict, MergeEvent, Undone, merge};
 pub use record::template_digest;
 pub use replay::{Advance, ReplayError, deployed, replay};
+pub use revision::RevisionError;
 pub use snapshot::{Snapshot, SnapshotDifference, StackDifference, diff};

@@ -101,7 +101,7 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
 }
 
 /// The name of a kind of evidence in the JSON form.
-pub(super) fn code(evidence: &Evidence) -> &'static str {
+pub fn code(evidence: &Evidence) -> &'static str {
     match evidence {
         Evidence::Decision(_) => "decision",
         Evidence::PhysicalId(_) => "physical-id",

@@ -12,6 +12,7 @@ mod deployment;
 mod events;
 mod explain;
 mod hints;
+mod history;
 mod json;
 mod local;
 mod markdown;
@@ -25,7 +26,12 @@ mod text;
 pub(crate) use ambiguity::{constructs as question_constructs, groups as ambiguity_groups};
 pub use asking::{Candidate, Known, Which, same};
 pub use events::{event_json, event_line};
+pub use explain::code as evidence_kind;
 pub(crate) use hints::{likely, likely_constructs};
+pub use history::{
+    HistoryView, checked, checked_json, difference, difference_json, event, events_json, graph,
+    log, recorded_json, snapshot, snapshot_json,
+};
 pub use json::{found_line, json};
 pub use local::{local_stack, local_stacks, local_stacks_json};
 pub use markdown::markdown;

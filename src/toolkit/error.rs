@@ -8,7 +8,7 @@ use crate::model::Environment;
 use crate::run::{JournalError, RunError};
 use crate::settings::SettingsError;
 use crate::toolkit::local::LocalError;
-use crate::toolkit::{DecisionError, KeepError};
+use crate::toolkit::{DecisionError, HistoryError, KeepError};
 use crate::toolkit::{NoRun, PlanFileError, ReversalError};
 use std::path::PathBuf;
 
@@ -135,6 +135,9 @@ pub enum Error {
     /// A file of decisions cannot be read.
     #[error(transparent)]
     Settings(#[from] Box<SettingsError>),
+    /// The history cannot be read, written or followed.
+    #[error(transparent)]
+    History(#[from] Box<HistoryError>),
     /// Nobody said which stacks are meant.
     #[error("the app has {} stacks: {}", .stacks.len(), .stacks.join(", "))]
     WhichStacks {
@@ -289,6 +292,7 @@ impl Error {
                  is deployed, look at what is left in it, then delete it"
             }
             Self::Deployment(error) => return error.hint(),
+            Self::History(error) => return error.hint(),
             Self::NoRun(error) if matches!(**error, NoRun::Several(_)) => {
                 "name the one that is meant"
             }
@@ -312,6 +316,12 @@ fn ticked(names: &[String]) -> String {
 impl From<AwsError> for Error {
     fn from(error: AwsError) -> Self {
         Self::Aws(Box::new(error))
+    }
+}
+
+impl From<HistoryError> for Error {
+    fn from(error: HistoryError) -> Self {
+        Self::History(Box::new(error))
     }
 }
 

@@ -15,6 +15,7 @@ mod deployment;
 mod detect;
 mod error;
 mod files;
+pub mod history;
 mod leftovers;
 pub mod local;
 mod names;
@@ -39,6 +40,7 @@ pub use deployment::{
 };
 pub use detect::Outcome;
 pub use error::Error;
+pub use history::HistoryError;
 pub use plan_file::{PlanFileError, prepare_file, save_plan, write_templates};
 pub use planning::{Planned, Prepared, prepare};
 pub use reversal::{ReversalError, prepare_reversal};

@@ -1,0 +1,81 @@
+//! The events of a log as a graph, newest first, as `git log --graph` draws it.
+
+use super::HistoryView;
+use super::log::summary;
+use crate::history::{EventHash, Log};
+use crate::report::text::{paint, plain};
+
+/// Renders the events of a log with lines between each and those before it.
+pub fn graph(log: &Log, view: &HistoryView) -> String {
+    let heads: Vec<EventHash> = log.heads().iter().map(|head| head.event).collect();
+    let mut out = String::new();
+    let mut lanes: Vec<EventHash> = Vec::new();
+    let limit = view.limit.unwrap_or(usize::MAX);
+    for (hash, event) in log.events().rev().take(limit) {
+        let lane = lanes.iter().position(|waiting| *waiting == hash).unwrap_or_else(|| {
+            lanes.push(hash);
+            lanes.len() - 1
+        });
+        // Branches that began here come together.
+        while let Some(other) = (lane + 1..lanes.len()).find(|at| lanes[*at] == hash) {
+            push(&mut out, &joining(lanes.len(), lane, other), "");
+            lanes.remove(other);
+        }
+        let node: String =
+            (0..lanes.len()).map(|at| if at == lane { "* " } else { "| " }).collect();
+        let mark = if heads.contains(&hash) { " (head)" } else { "" };
+        let fades = !view.concerns(event);
+        let what = if fades { "(nothing in this environment)".to_owned() } else { summary(event) };
+        let text = format!("{}  {}  {what}{mark}", paint::change(hash.short()), plain(&event.at));
+        push(&mut out, &node, &text);
+        match event.parents[..] {
+            [] => {
+                lanes.remove(lane);
+            }
+            [parent] => lanes[lane] = parent,
+            [ref first @ .., last] => {
+                lanes[lane] = first[0];
+                lanes.insert(lane + 1, last);
+                push(&mut out, &parting(lanes.len(), lane), "");
+            }
+        }
+    }
+    if out.is_empty() { "No events.\n".to_owned() } else { out }
+}
+
+fn push(out: &mut String, drawing: &str, text: &str) {
+    let line = format!("{drawing}{text}");
+    out.push_str(line.trim_end());
+    out.push('\n');
+}
+
+/// The row in which a lane ends in one further left, and those right of it move up.
+fn joining(lanes: usize, into: usize, from: usize) -> String {
+    let mut row = vec![' '; lanes * 2];
+    for at in 0..lanes {
+        if at < from {
+            row[at * 2] = '|';
+        } else {
+            row[at * 2 - 1] = '/';
+        }
+    }
+    for gap in into * 2 + 1..from * 2 - 1 {
+        if gap % 2 == 1 {
+            row[gap] = '_';
+        }
+    }
+    row.into_iter().collect()
+}
+
+/// The row in which a lane parts in two, and those right of it make room.
+fn parting(lanes: usize, lane: usize) -> String {
+    let mut row = vec![' '; lanes * 2];
+    for at in 0..lanes {
+        if at <= lane {
+            row[at * 2] = '|';
+        } else {
+            row[at * 2 - 1] = '\\';
+        }
+    }
+    row.into_iter().collect()
+}

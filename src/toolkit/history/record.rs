@@ -1,0 +1,225 @@
+//! The app as it is now becomes the next state of the log.
+
+use super::error::HistoryError;
+use super::state::{assembly_of, refactor, snapshot_of, synthesized, templates_of, without_values};
+use super::store::{Store, Templates, parsed};
+use crate::assembly::Assembly;
+use crate::event::Host;
+use crate::history::{EventHash, Log, Refactor, Snapshot, SnapshotDifference, StackKey, diff};
+use crate::settings::{Pair, Settings};
+use crate::toolkit::Error;
+use crate::toolkit::detect::{Detection, Outcome};
+use crate::toolkit::parameters::Previous;
+use crate::toolkit::selection::Selection;
+use crate::toolkit::sources::{self, AGAINST, Deployed, Sources};
+
+/// What is to be recorded.
+pub struct Recording {
+    /// What moved since the last state. As long as something in it is ambiguous, somebody has to
+    /// decide before anything is recorded.
+    pub outcome: Outcome,
+    store: Store,
+    /// The text of the log.
+    seen: Option<Vec<u8>>,
+    log: Log,
+    /// The state of `--against`, if that is where the log begins.
+    beginning: Option<Snapshot>,
+    state: Snapshot,
+    templates: Templates,
+}
+
+/// What was recorded.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The log as it is now.
+    pub log: Log,
+    /// The new events, oldest first; none if nothing has changed.
+    pub events: Vec<EventHash>,
+    /// Stacks whose templates were missing beside the log and were written again.
+    pub mended: Vec<StackKey>,
+}
+
+/// How the app differs from the last state of the log.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// The last event; `None` if nothing was ever recorded.
+    pub head: Option<EventHash>,
+    /// What differs, by name: from the log to the app.
+    pub difference: SnapshotDifference,
+    /// Stacks of the last state whose templates are not beside the log as they should be.
+    pub misplaced: Vec<StackKey>,
+}
+
+impl Checked {
+    /// Whether the log says what the app is.
+    pub fn is_recorded(&self) -> bool {
+        self.head.is_some()
+            && self.difference == SnapshotDifference::default()
+            && self.misplaced.is_empty()
+    }
+}
+
+/// Synthesizes the app and finds what became of the stacks since the last state of the log.
+/// Changes nothing.
+///
+/// # Errors
+/// When the app or the log cannot be read, the log has branched, the templates of its last state
+/// are nowhere, or a decision fits nothing.
+pub async fn prepare_record(settings: &Settings, host: &dyn Host) -> Result<Recording, Error> {
+    let store = Store::new(&settings.project);
+    let seen = store.text()?;
+    let log = match &seen {
+        Some(text) => parsed(&store.file, text, Log::parse)?,
+        None => Log::default(),
+    };
+    let local = synthesized(settings, host).await?;
+    let state = snapshot_of(&local.stacks)?;
+    let templates = templates_of(&local.stacks, &state);
+    let against = match &settings.against {
+        Some(against) => Some(sources::read(AGAINST, &against.value, settings)?),
+        None => None,
+    };
+    let head = log.head().map_err(HistoryError::Refused)?;
+    let mut recording = Recording {
+        outcome: Outcome::default(),
+        store,
+        seen,
+        log,
+        beginning: None,
+        state,
+        templates,
+    };
+    let deployed = match (head, against) {
+        (None, None) => None,
+        (None, Some(against)) => {
+            recording.beginning = Some(snapshot_of(&against.stacks)?);
+            Some(against)
+        }
+        (Some(head), against) => recording.last_state(head, against)?,
+    };
+    if let Some(deployed) = deployed {
+        recording.outcome = outcome(settings, deployed, local)?;
+    }
+    Ok(recording)
+}
+
+/// Compares two states of an app.
+pub(super) fn outcome(
+    settings: &Settings,
+    deployed: Assembly,
+    local: Assembly,
+) -> Result<Outcome, Error> {
+    let (settings, warnings) = within(settings, &deployed, &local);
+    let sources = Sources {
+        deployed: Deployed::Assembly(without_values(deployed)),
+        local: without_values(local),
+    };
+    let mut detection = Detection::of(&settings, sources, Previous::Kept)?;
+    detection.narrow(&Selection::All);
+    detection.outcome.warnings.extend(warnings);
+    Ok(detection.outcome)
+}
+
+/// The settings without decisions for an account of which the app says nothing, with a warning
+/// for each: in a file for several accounts they are no mistake.
+fn within(settings: &Settings, deployed: &Assembly, local: &Assembly) -> (Settings, Vec<String>) {
+    let mut settings = settings.clone();
+    let stacks = || deployed.stacks.iter().chain(&local.stacks);
+    let is_there = |pair: &Pair| stacks().any(|stack| pair.scope.contains(&stack.environment));
+    let (pairs, others): (Vec<Pair>, Vec<Pair>) = settings.pairs.into_iter().partition(is_there);
+    settings.pairs = pairs;
+    let warning = |pair: &Pair| {
+        let Pair { source, destination, scope, origin } = pair;
+        format!(
+            "{origin}: `{source}` → `{destination}` is for {scope}, and the app says of no stack \
+             that it is there: it is not looked at"
+        )
+    };
+    (settings, others.iter().map(warning).collect())
+}
+
+impl Recording {
+    /// The last state of the log with its templates; `None` if the app is still in it and
+    /// nothing has to be compared.
+    fn last_state(
+        &self,
+        head: EventHash,
+        against: Option<Assembly>,
+    ) -> Result<Option<Assembly>, HistoryError> {
+        let empty = Snapshot::default();
+        let state = self.log.snapshot(head).unwrap_or(&empty);
+        if let Some(against) = against {
+            let difference = diff(state, &snapshot_of(&against.stacks)?);
+            if difference != SnapshotDifference::default() {
+                let stacks = stacks_of(&difference);
+                return Err(HistoryError::AnotherState { event: head, stacks });
+            }
+            return Ok(Some(against));
+        }
+        if *state == self.state {
+            return Ok(Some(assembly_of(&self.templates)));
+        }
+        let (templates, missing) = self.store.templates(state, None)?;
+        if !missing.is_empty() {
+            return Err(HistoryError::NoTemplates { event: head, stacks: missing });
+        }
+        Ok(Some(assembly_of(&templates)))
+    }
+
+    /// Whether this begins the log.
+    pub fn is_first(&self) -> bool {
+        self.seen.is_none()
+    }
+
+    /// Adds to the log what was found, with the time at which that happens, and writes log and
+    /// templates. If nothing has changed the log is left alone.
+    ///
+    /// # Errors
+    /// When somebody else has written in the meantime, or a file cannot be written.
+    pub fn record(self, at: &str) -> Result<Recorded, Error> {
+        let Self { outcome, store, seen, mut log, beginning, state, templates } = self;
+        let mut events = Vec::new();
+        if let Some(beginning) = beginning {
+            let event = log.record(at, &beginning, Vec::new());
+            events.extend(event.map_err(HistoryError::Refused)?);
+        }
+        let refactors: Vec<Refactor> =
+            outcome.environments.iter().filter_map(|one| refactor(one, None)).collect();
+        let event = log.record(at, &state, refactors).map_err(HistoryError::Refused)?;
+        events.extend(event);
+        let mended = if events.is_empty() { store.misplaced(&state)? } else { Vec::new() };
+        if !events.is_empty() || !mended.is_empty() {
+            store.write(seen.as_deref(), &log, &templates)?;
+        }
+        Ok(Recorded { log, events, mended })
+    }
+}
+
+/// Synthesizes the app and compares it with the last state of the log. Changes nothing.
+///
+/// # Errors
+/// When the app or the log cannot be read, or the log has branched.
+pub async fn check(settings: &Settings, host: &dyn Host) -> Result<Checked, Error> {
+    let store = Store::new(&settings.project);
+    let log = match store.text()? {
+        Some(text) => parsed(&store.file, &text, Log::parse)?,
+        None => Log::default(),
+    };
+    let local = synthesized(settings, host).await?;
+    let state = snapshot_of(&local.stacks)?;
+    let head = log.head().map_err(HistoryError::Refused)?;
+    let empty = Snapshot::default();
+    let before = head.and_then(|head| log.snapshot(head)).unwrap_or(&empty);
+    let difference = diff(before, &state);
+    let misplaced = store.misplaced(before)?;
+    Ok(Checked { head, difference, misplaced })
+}
+
+/// The stacks in which something differs.
+pub(super) fn stacks_of(difference: &SnapshotDifference) -> Vec<StackKey> {
+    let SnapshotDifference { created, deleted, updated } = difference;
+    let mut stacks: Vec<StackKey> =
+        created.keys().chain(deleted.keys()).chain(updated.keys()).cloned().collect();
+    stacks.sort();
+    stacks
+}
