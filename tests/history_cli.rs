@@ -14,8 +14,6 @@ use std::fs;
 use program::{app, text};
 use project::{Project, without_chance};
 
-const AFTER: [&str; 2] = ["--app", "cdk.out"];
-
 #[test]
 fn a_story_is_recorded_and_told() {
     let project = Project::of("rename");
@@ -73,7 +71,7 @@ fn twins_are_recorded_once_somebody_has_decided() {
     assert_eq!(project.files(), before);
     project.record(&["--map", "Shop/Orders/Queue:Shop/Purchases/Queue"]);
     let shown = project.out(&["history", "show"]);
-    assert!(shown.contains("(stated by --map)"), "{shown}");
+    assert!(shown.contains("(stated by --map"), "{shown}");
     assert!(shown.contains("(detected: "), "{shown}");
     assert_eq!(project.out(&["history", "record", "--check"]), "The app is as the log says.\n");
 }
@@ -121,7 +119,7 @@ fn the_assembly_of_the_last_state_stands_for_templates_that_are_lost() {
     fs::remove_dir_all(project.path().join("cdkr.history")).unwrap();
     project.becomes("rename", "after");
     let error = project.failing(&["history", "record"], 1);
-    assert!(error.contains("the templates of `Shop`"), "{error}");
+    assert!(error.contains("the templates of `Shop ("), "{error}");
     assert!(error.contains("--against DIRECTORY"), "{error}");
     let other = app("move", "before");
     let error = project.failing(&["history", "record", "--against", &other], 1);
@@ -178,7 +176,7 @@ fn events_are_named_by_place_and_hash_or_refused() {
     let hash = log.split(' ').next().unwrap();
     assert!(project.out(&["history", "show", &hash[..6]]).contains(hash));
     let error = project.failing(&["history", "snapshot", "--stack", "Nope"], 1);
-    assert!(error.contains("there are Shop"), "{error}");
+    assert!(error.contains("there are Shop ("), "{error}");
 }
 
 #[test]
@@ -205,7 +203,11 @@ fn whatever_is_written_appears_as_a_whole() {
     let copy = project.path().join("copy");
     fs::create_dir(&copy).unwrap();
     project.record(&[]);
-    fs::rename(project.path().join("cdkr.history/Shop.json"), copy.join("Shop.json")).unwrap();
+    fs::rename(
+        project.path().join("cdkr.history/Shop@111111111111@us-east-1.json"),
+        copy.join("Shop.json"),
+    )
+    .unwrap();
     let digest = {
         let snapshot = project.out(&["history", "snapshot", "--output", "json"]);
         let snapshot: serde_json::Value = serde_json::from_str(&snapshot).unwrap();
@@ -219,16 +221,7 @@ fn whatever_is_written_appears_as_a_whole() {
     assert!(said.contains("moved"), "the kept template was found: {said}");
     assert_eq!(fs::read_dir(&kept).unwrap().count(), 0);
     let template = |files: &[(String, String)]| {
-        files.iter().find(|(name, _)| name.ends_with("Shop.json")).cloned()
+        files.iter().find(|(name, _)| name.contains("/Shop@")).cloned()
     };
     assert_eq!(template(&project.files()), template(&before));
-}
-
-#[test]
-fn two_stacks_of_one_name_in_one_place_are_refused() {
-    let project = Project::of("stages");
-    project.record(&[]);
-    let log = without_chance(&project.out(&["history", "log"]));
-    assert!(log.contains("created"), "{log}");
-    let _ = AFTER;
 }

@@ -132,7 +132,9 @@ fn a_hook_knows_several_projects_of_one_repository() {
     assert_eq!(hook.matches("record --check").count(), 2, "{hook}");
     assert!(hook.contains(r"cd 'it'\''s another' && cdkr history record --check --app 'out put'"));
     project.record(&[]);
-    let error = repository.refused(&["commit", "--allow-empty", "-m", "x"]);
+    repository.git(&["add", "."]);
+    let error = repository.refused(&["commit", "-m", "x"]);
+    assert!(error.contains("The app is as the log says"), "{error}");
     assert!(error.contains("out put"), "{error}");
 }
 
@@ -198,7 +200,7 @@ fn what_the_merged_app_calls_otherwise_than_both_branches_is_found() {
     let said = project.out(&["history", "merge"]);
     assert!(said.contains("BuysTable"), "{said}");
     let shown = project.out(&["history", "show"]);
-    assert!(shown.matches("seen from").count() >= 2, "{shown}");
+    assert_eq!(shown.matches("→ Shop.BuysTable090EA98E  (detected: digest)").count(), 2, "{shown}");
     assert_eq!(project.out(&["history", "record", "--check"]), "The app is as the log says.\n");
 }
 
@@ -226,6 +228,48 @@ fn branches_that_give_one_resource_two_names_are_a_question() {
     project.out(&[&["history", "merge"], &map[..]].concat());
     repository.git(&["add", "."]);
     repository.git(&["commit", "-q", "-m", "Merge"]);
+}
+
+#[test]
+fn a_clone_without_the_driver_gets_marks_of_a_conflict_and_merges_nevertheless() {
+    let Some(repository) = Repository::of("rename") else { return };
+    let project = &repository.0;
+    two_branches(&repository);
+    repository.git(&["config", "--remove-section", "merge.cdkr-history"]);
+    repository.git(&["config", "merge.conflictStyle", "diff3"]);
+    merged_app(project);
+    assert!(repository.refused(&["merge", "theirs"]).contains("CONFLICT"));
+    let error = project.failing(&["history", "log"], 1);
+    assert!(error.contains("a mark of a merge conflict"), "{error}");
+    let said = project.out(&["history", "merge"]);
+    assert!(said.starts_with("2 branches merged"), "{said}");
+    repository.git(&["add", "."]);
+    repository.git(&["commit", "-q", "-m", "Merge"]);
+    assert_eq!(project.out(&["history", "record", "--check"]), "The app is as the log says.\n");
+}
+
+#[test]
+fn a_project_in_a_directory_of_its_own_is_checked_there() {
+    let Some(repository) = Repository::of("rename") else { return };
+    let (project, top) = (&repository.0, repository.0.path());
+    let inside = top.join("infra");
+    fs::create_dir(&inside).unwrap();
+    for name in ["cdk.json", "cdk.out"] {
+        fs::rename(top.join(name), inside.join(name)).unwrap();
+    }
+    let run = |arguments: &[&str]| {
+        let output = project.command(arguments).current_dir(&inside).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    };
+    run(&["history", "record"]);
+    run(&["history", "install-hook"]);
+    let error = repository.refused(&["commit", "--allow-empty", "-m", "x"]);
+    assert!(error.contains("the history is not in this commit"), "{error}");
+    repository.commit();
+    assert!(inside.join(".gitattributes").exists());
+    fs::remove_dir_all(inside.join("cdkr.history")).unwrap();
+    run(&["history", "record"]);
+    repository.git(&["commit", "-q", "--allow-empty", "-m", "y"]);
 }
 
 #[test]

@@ -97,12 +97,18 @@ impl Project {
     }
 }
 
+/// The account of the fixtures, which looks like the beginning of a hash.
+const ACCOUNT: &str = "111111111111";
+
 /// A text with numbers in place of hashes and times.
 pub(crate) fn without_chance(text: &str) -> String {
     let hash = Regex::new(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{12}\b").unwrap();
     let mut known: Vec<String> = Vec::new();
     let text = hash.replace_all(text, |found: &regex::Captures<'_>| {
         let found = &found[0];
+        if found == ACCOUNT {
+            return ACCOUNT.to_owned();
+        }
         let at = known.iter().position(|other| other[..12] == found[..12]);
         let at = at.unwrap_or_else(|| {
             known.push(found.to_owned());

@@ -96,6 +96,7 @@ pub(super) struct MergeArgs {
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 struct OutputArgs {
     /// Say why
     #[arg(long)]
@@ -224,15 +225,14 @@ fn said(recorded: &Recorded) -> String {
         let mut text = "Nothing has changed since the last event.\n".to_owned();
         if !recorded.mended.is_empty() {
             let number = count(recorded.mended.len(), "template");
-            text += &format!("{number} that {TEMPLATES}/ lacked written again.\n");
+            text.extend([&number, " that ", TEMPLATES, "/ lacked written again.\n"]);
         }
         return text;
     }
     let view = HistoryView { oneline: true, ..HistoryView::default() };
     let log = report::log(&recorded.log, &view);
     let of = |event: &EventHash| log.lines().find(|line| line.contains(&event.short()));
-    let lines = recorded.events.iter().filter_map(of);
-    lines.map(|line| format!("recorded {line}\n")).collect()
+    recorded.events.iter().filter_map(of).flat_map(|line| ["recorded ", line, "\n"]).collect()
 }
 
 /// Says how the app differs from the log.

@@ -59,11 +59,8 @@ fn joining(lanes: usize, into: usize, from: usize) -> String {
             row[at * 2 - 1] = '/';
         }
     }
-    for gap in into * 2 + 1..from * 2 - 1 {
-        if gap % 2 == 1 {
-            row[gap] = '_';
-        }
-    }
+    let gaps = row.iter_mut().take(from * 2 - 1).skip(into * 2 + 1).step_by(2);
+    gaps.for_each(|gap| *gap = '_');
     row.into_iter().collect()
 }
 

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::{HistoryView, stack};
+use super::snapshot::{moved, stacks};
+use super::{HistoryView, place_of, stack};
 use crate::history::{
-    Decided, Event, EventHash, Log, Move, ResourceRecord, Snapshot, StackKey, StackUpdate, What,
+    Changes, Decided, Event, EventHash, Log, Move, ResourceRecord, Snapshot, StackKey, What,
+    changes, diff,
 };
 use crate::model::{Location, LogicalId};
 use crate::report::text::{self, count, paint, plain};
@@ -40,7 +42,7 @@ pub fn log(log: &Log, view: &HistoryView) -> String {
                 let _ = write!(block, "\n{word}  {}", shorts(&event.parents));
             }
             let mut rest = vec![summary(event)];
-            rest.extend(moves(&event.what, LISTED).into_iter().map(|line| format!("  {line}")));
+            rest.extend(moves(&event.what, LISTED));
             for line in rest {
                 // Writing to a string cannot fail.
                 let _ = write!(block, "\n  {line}");
@@ -64,28 +66,27 @@ pub fn event(log: &Log, hash: EventHash) -> String {
     if let Some(same) = &event.same_as {
         out.push(format!("again   the state of {}", same.short()));
     }
+    let own = moves(&event.what, usize::MAX);
+    if !own.is_empty() {
+        out.push(String::new());
+        out.extend(own);
+    }
     let empty = Snapshot::default();
-    let before = event.parents.first().and_then(|parent| log.snapshot(*parent)).unwrap_or(&empty);
-    let what = &event.what;
-    if !what.refactors.is_empty() {
-        out.push(String::new());
-        out.push(paint::heading("Moved"));
-        out.extend(moves(what, usize::MAX).into_iter().map(|line| format!("  {line}")));
+    let after = log.snapshot(hash).unwrap_or(&empty);
+    if event.parents.is_empty() {
+        out.extend(stacks(&diff(&empty, after), &HistoryView::default()));
     }
-    for (key, record) in &what.creates {
-        out.push(String::new());
-        out.push(format!("{} {}", paint::gain("+"), paint::heading(stack(key))));
-        out.extend(resources(&record.resources, "+"));
-    }
-    for (key, update) in &what.updates {
-        out.push(String::new());
-        out.push(format!("{} {}", paint::change("~"), paint::heading(stack(key))));
-        out.extend(updated(key, update, before));
-    }
-    for key in &what.deletes {
-        out.push(String::new());
-        out.push(format!("{} {}", paint::loss("-"), paint::heading(stack(key))));
-        out.extend(before.stack(key).iter().flat_map(|it| resources(&it.resources, "-")));
+    for parent in &event.parents {
+        let found = changes(log, *parent, hash).unwrap_or_else(|_| Changes {
+            difference: diff(log.snapshot(*parent).unwrap_or(&empty), after),
+            ..Changes::default()
+        });
+        if event.parents.len() > 1 {
+            out.push(String::new());
+            out.push(paint::heading(format!("Since {}", parent.short())));
+            out.extend(moved(&found, &HistoryView::default()));
+        }
+        out.extend(stacks(&found.difference, &HistoryView::default()));
     }
     lines(out)
 }
@@ -93,24 +94,6 @@ pub fn event(log: &Log, hash: EventHash) -> String {
 fn heading(hash: EventHash, event: &Event, is_head: bool) -> String {
     let mark = if is_head { " (head)" } else { "" };
     format!("{}  {}{mark}", paint::change(format!("event {}", hash.short())), plain(&event.at))
-}
-
-fn updated(key: &StackKey, update: &StackUpdate, before: &Snapshot) -> Vec<String> {
-    let empty = BTreeMap::new();
-    let old = before.stack(key).map_or(&empty, |record| &record.resources);
-    let split = |is_old: bool| -> BTreeMap<LogicalId, ResourceRecord> {
-        let of = update.resources.iter().filter(|(id, _)| old.contains_key(*id) == is_old);
-        of.map(|(id, one)| (id.clone(), one.clone())).collect()
-    };
-    let gone = old.iter().filter(|(id, _)| update.removed.contains(*id));
-    let gone = gone.map(|(id, one)| (id.clone(), one.clone())).collect();
-    let mut lines = resources(&split(false), "+");
-    lines.extend(resources(&split(true), "~"));
-    lines.extend(resources(&gone, "-"));
-    if lines.is_empty() {
-        lines.push("    the template alone has changed".to_owned());
-    }
-    lines
 }
 
 /// Resources with type and path, a line each.
@@ -137,8 +120,14 @@ pub(super) fn summary(event: &Event) -> String {
     if !moved.is_empty() {
         parts.push(format!("{} moved", count(moved.len(), "resource")));
     }
+    let all = what.creates.keys().chain(what.updates.keys()).chain(&what.deletes);
+    let all: Vec<&StackKey> = all.collect();
+    let name = |key: &StackKey| {
+        let is_alone = all.iter().filter(|other| other.name == key.name).count() == 1;
+        if is_alone { plain(key.name.as_str()).into_owned() } else { stack(key) }
+    };
     let list = |word: &str, keys: Vec<&StackKey>| {
-        let names: Vec<String> = keys.iter().take(4).map(|key| stack(key)).collect();
+        let names: Vec<String> = keys.iter().take(4).map(|key| name(key)).collect();
         let more = keys.len().saturating_sub(names.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         (!keys.is_empty()).then(|| format!("{word} {}{more}", names.join(", ")))
@@ -156,36 +145,36 @@ fn all_moves(what: &What) -> impl Iterator<Item = &Move> {
     what.refactors.iter().flat_map(|refactor| &refactor.moves)
 }
 
-/// `Web.Old → Web.New  (structure)`, the first few of them.
+/// What moved, by environment: `Web.Old → Web.New  (detected: structure)`, the first few of them.
 fn moves(what: &What, limit: usize) -> Vec<String> {
-    let mut rows = Vec::new();
+    let mut out = Vec::new();
+    let mut left = limit;
     for refactor in &what.refactors {
-        for one in &refactor.moves {
-            let mut why = match &one.decided {
-                Decided::Detected(evidence) => format!("detected: {}", plain(evidence)),
-                Decided::Stated(origin) => format!("stated by {}", plain(origin)),
-                Decided::Recorded => "recorded before".to_owned(),
-            };
-            if !refactor.scope.is_everywhere() {
-                let _ = write!(why, ", {}", plain(&refactor.scope.to_string()));
-            }
-            if let Some(parent) = &refactor.parent {
-                let _ = write!(why, ", seen from {}", parent.short());
-            }
-            rows.push(vec![
-                plain(&one.source.to_string()).into_owned(),
-                format!("→ {}", plain(&one.destination.to_string())),
-                format!("({why})"),
-            ]);
+        let since = refactor.parent.map(|parent| format!(" since {}", parent.short()));
+        let scope = place_of(&refactor.scope);
+        out.push(paint::heading(format!("Moved{scope}{}", since.unwrap_or_default())));
+        let rows: Vec<Vec<String>> = refactor.moves.iter().take(left).map(move_row).collect();
+        left -= rows.len();
+        out.extend(text::columns(&rows));
+        let more = refactor.moves.len() - rows.len();
+        if more > 0 {
+            out.push(format!("    … and {more} more; `cdkr history show` lists them"));
         }
     }
-    let more = rows.len().saturating_sub(limit);
-    rows.truncate(limit);
-    let mut lines = text::columns(&rows);
-    if more > 0 {
-        lines.push(format!("… and {more} more; `cdkr history show` lists them"));
-    }
-    lines
+    out
+}
+
+fn move_row(one: &Move) -> Vec<String> {
+    let why = match &one.decided {
+        Decided::Detected(evidence) => format!("detected: {}", plain(evidence)),
+        Decided::Stated(origin) => format!("stated by {}", plain(origin)),
+        Decided::Recorded => "recorded before".to_owned(),
+    };
+    vec![
+        format!("    {}", plain(&one.source.to_string())),
+        format!("→ {}", plain(&one.destination.to_string())),
+        format!("({why})"),
+    ]
 }
 
 fn shorts(events: &[EventHash]) -> String {

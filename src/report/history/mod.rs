@@ -12,7 +12,8 @@ pub use snapshot::{checked, difference, snapshot};
 
 use super::text::plain;
 use crate::history::{Event, EventHash, Log, StackKey};
-use crate::model::{Environment, LogicalId};
+use crate::model::Environment;
+use crate::settings::Scope;
 
 /// What of a history is shown, and how.
 #[derive(Clone, Debug, Default)]
@@ -46,11 +47,9 @@ impl HistoryView {
     }
 }
 
-/// `Web.Bucket`, `Web.Bucket (aws://111111111111/eu-west-1)`
-fn place((key, id): &(StackKey, LogicalId)) -> String {
-    let name = format!("{}.{id}", key.name);
-    let scope = if key.scope.is_everywhere() { String::new() } else { format!(" ({})", key.scope) };
-    plain(&(name + &scope)).into_owned()
+/// ` in aws://111111111111/eu-west-1`, or nothing.
+fn place_of(scope: &Scope) -> String {
+    if scope.is_everywhere() { String::new() } else { format!(" in {}", plain(&scope.to_string())) }
 }
 
 /// The name of a stack, with its environment if it has one.

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::log::{lines, resources};
-use super::{HistoryView, place, stack};
-use crate::history::{
-    Changes, EventHash, Moved, ResourceRecord, Snapshot, StackDifference, StackKey,
-};
+use super::{HistoryView, place_of, stack};
+use crate::history::{Changes, EventHash, ResourceRecord, Snapshot, StackDifference, StackKey};
 use crate::model::LogicalId;
 use crate::report::text::{self, count, paint, plain};
+use crate::settings::Scope;
 
 /// Names of constructs that only say that they are the thing itself.
 const ITSELF: [&str; 2] = ["Resource", "Default"];
@@ -38,7 +37,7 @@ pub fn snapshot(snapshot: &Snapshot, view: &HistoryView) -> String {
 /// A construct with those in it.
 #[derive(Default)]
 struct Node<'a> {
-    inside: BTreeMap<&'a str, Node<'a>>,
+    inside: BTreeMap<&'a str, Self>,
     resource: Option<(&'a LogicalId, &'a ResourceRecord)>,
     /// Resources whose construct is not known.
     loose: Vec<(&'a LogicalId, &'a ResourceRecord)>,
@@ -137,13 +136,10 @@ pub fn difference(
             to.short()
         ),
     });
-    let shown = |moved: &&Moved| view.has(&moved.source.0) || view.has(&moved.destination.0);
-    let moved: Vec<_> = changes.moved.iter().filter(shown).collect();
-    if !moved.is_empty() {
+    let moves = moved(changes, view);
+    if !moves.is_empty() {
         out.push(String::new());
-        out.push(paint::heading("Moved"));
-        let rows: Vec<_> = moved.into_iter().map(move_row).collect();
-        out.extend(text::columns(&rows));
+        out.extend(moves);
     }
     out.extend(stacks(&changes.difference, view));
     if out.len() == 1 {
@@ -152,17 +148,35 @@ pub fn difference(
     lines(out)
 }
 
-fn move_row(moved: &Moved) -> Vec<String> {
-    let events: Vec<String> = moved.events.iter().map(EventHash::short).collect();
-    vec![
-        format!("    {}", plain(moved.resource_type.as_str())),
-        place(&moved.source),
-        format!("→ {}", place(&moved.destination)),
-        format!("({})", events.join(", ")),
-    ]
+/// What moved, by environment.
+pub(super) fn moved(changes: &Changes, view: &HistoryView) -> Vec<String> {
+    let mut scopes: BTreeMap<&Scope, Vec<Vec<String>>> = BTreeMap::new();
+    for moved in &changes.moved {
+        if !view.has(&moved.source.0) && !view.has(&moved.destination.0) {
+            continue;
+        }
+        let events: Vec<String> = moved.events.iter().map(EventHash::short).collect();
+        let name =
+            |(key, id): &(StackKey, LogicalId)| plain(&format!("{}.{id}", key.name)).into_owned();
+        scopes.entry(&moved.destination.0.scope).or_default().push(vec![
+            format!("    {}", plain(moved.resource_type.as_str())),
+            name(&moved.source),
+            format!("→ {}", name(&moved.destination)),
+            format!("({})", events.join(", ")),
+        ]);
+    }
+    let mut out = Vec::new();
+    for (scope, rows) in scopes {
+        out.push(paint::heading(format!("Moved{}", place_of(scope))));
+        out.extend(text::columns(&rows));
+    }
+    out
 }
 
-fn stacks(difference: &crate::history::SnapshotDifference, view: &HistoryView) -> Vec<String> {
+pub(super) fn stacks(
+    difference: &crate::history::SnapshotDifference,
+    view: &HistoryView,
+) -> Vec<String> {
     let mut out = Vec::new();
     let head = |out: &mut Vec<String>, mark: String, key: &StackKey, remark: &str| {
         out.push(String::new());

@@ -30,13 +30,12 @@ pub enum HistoryError {
         source: io::Error,
     },
     /// A log is damaged, or has branched.
-    #[error("`{}`, {source}", .file.display())]
+    #[error("`{}`, {problem}", .file.display())]
     Log {
         /// The file.
         file: PathBuf,
         /// Where, and what is wrong.
-        #[source]
-        source: Shown<ParseError>,
+        problem: Box<ParseError>,
     },
     /// Somebody else wrote while we worked.
     #[error("`{}` was changed in the meantime. Nothing was recorded: try again", .0.display())]
@@ -127,18 +126,6 @@ pub enum HistoryError {
         lines: String,
     },
 }
-
-/// An error whose text is part of the one that it causes, so that it is not told twice.
-#[derive(Debug)]
-pub struct Shown<E>(pub E);
-
-impl<E: std::fmt::Display> std::fmt::Display for Shown<E> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl<E: std::fmt::Debug + std::fmt::Display> std::error::Error for Shown<E> {}
 
 fn list(stacks: &[StackKey]) -> String {
     let names: Vec<String> = stacks.iter().map(|key| format!("`{key}`")).collect();

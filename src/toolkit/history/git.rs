@@ -63,7 +63,7 @@ impl<'a> Git<'a> {
         let mut files: Vec<(String, String)> = listed
             .lines()
             .filter_map(|line| line.split_once(' '))
-            .filter(|(_, path)| path.ends_with(".json"))
+            .filter(|(_, path)| Path::new(path).extension().is_some_and(|end| end == "json"))
             .map(|(id, path)| (id.to_owned(), path.rsplit('/').next().unwrap_or(path).to_owned()))
             .collect();
         files.sort_by_key(|(_, name)| name != first);

@@ -71,12 +71,18 @@ pub fn install_hook(project: &Path, app: Option<&str>, force: bool) -> Result<Ho
 /// the log is not in the commit.
 fn block(prefix: &str, app: Option<&str>) -> String {
     let directory = if prefix.is_empty() { ".".to_owned() } else { quoted(prefix) };
+    let inside = |name: &str| match prefix {
+        "" => name.to_owned(),
+        prefix => quoted(&format!("{prefix}/{name}")),
+    };
+    let files = format!("{} {}", inside(LOG_FILE), inside(TEMPLATES));
     let app = app.map(|app| format!(" --app {}", quoted(app))).unwrap_or_default();
+    // What Git says of itself to a hook holds for the directory in which the hook begins.
     format!(
         "# cdkr: begin {directory}\n\
-         ( cd {directory} && cdkr history record --check{app} ) || exit 1\n\
-         if ( cd {directory} && {{ ! git diff --quiet -- {LOG_FILE} {TEMPLATES} || \
-         git ls-files --others --exclude-standard -- {LOG_FILE} {TEMPLATES} | grep -q .; }} ); then\n\
+         ( unset GIT_DIR GIT_WORK_TREE; cd {directory} && cdkr history record --check{app} ) || exit 1\n\
+         if ! git diff --quiet -- {files} ||\n\
+         \x20  git ls-files --others --exclude-standard -- {files} | grep -q .; then\n\
          \x20 echo 'cdkr: the history is not in this commit: git add {LOG_FILE} {TEMPLATES}' >&2\n\
          \x20 exit 1\n\
          fi\n\

@@ -11,10 +11,10 @@ use crate::assembly::Assembly;
 use crate::compare::{Comparison, Place};
 use crate::event::Host;
 use crate::history::{
-    self, Conflict, Contradiction, Decided, EventHash, Log, MergeEvent, Move, Open, Refactor,
-    Snapshot, compose, open,
+    self, Conflict, Contradiction, Decided, EventHash, Log, MergeEvent, Move, Open, ParseError,
+    Problem, Refactor, Snapshot, compose, open,
 };
-use crate::model::{Environment, Location};
+use crate::model::{ConstructPath, Environment, Location};
 use crate::settings::{Named, Pair, Scope, Settings};
 use crate::toolkit::detect::Outcome;
 use crate::toolkit::{Error, files};
@@ -57,8 +57,7 @@ pub async fn prepare_merge(
 ) -> Result<Merging, Error> {
     let store = Store::new(&settings.project);
     let seen = store.text()?.ok_or_else(|| HistoryError::NoLog(store.file.clone()))?;
-    let log = parsed(&store.file, &seen, Log::parse_branches)?;
-    let mut branches = branches_of(&log);
+    let mut branches = branches_of(&branched(&store, &seen)?);
     if let Some(file) = other {
         let text = read(file)?.ok_or_else(|| HistoryError::NoLog(file.to_owned()))?;
         branches.extend(branches_of(&parsed(file, &text, Log::parse_branches)?));
@@ -86,6 +85,36 @@ pub async fn prepare_merge(
         app = Some(assembly);
     }
     Ok(merging)
+}
+
+/// The log with all of its branches. Where Git had no driver to merge it, there are marks of a
+/// conflict around each branch's lines.
+fn branched(store: &Store, text: &[u8]) -> Result<Log, HistoryError> {
+    let is_conflict = |error: &ParseError| error.problem == Problem::ConflictMark;
+    match Log::parse_branches(text) {
+        Err(error) if is_conflict(&error) => {
+            parsed(&store.file, &without_marks(text), Log::parse_branches)
+        }
+        _ => parsed(&store.file, text, Log::parse_branches),
+    }
+}
+
+/// The lines of both sides of every conflict, each once, and nothing of what was before.
+fn without_marks(text: &[u8]) -> Vec<u8> {
+    let mut union = Vec::new();
+    let mut known: BTreeSet<&[u8]> = BTreeSet::new();
+    let mut is_before = false;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let is_mark = |mark: &[u8]| line.starts_with(mark);
+        if is_mark(b"|||||||") {
+            is_before = true;
+        } else if is_mark(b"=======") {
+            is_before = false;
+        } else if !is_mark(b"<<<<<<<") && !is_mark(b">>>>>>>") && !is_before && known.insert(line) {
+            union.extend(line);
+        }
+    }
+    union
 }
 
 fn branches_of(log: &Log) -> Vec<Log> {
@@ -170,6 +199,12 @@ fn stated(
     let mut moves: BTreeMap<(Scope, EventHash), Vec<Move>> = BTreeMap::new();
     for pair in pairs {
         let destinations = located(&pair.destination, merged, &pair.scope);
+        // A file of decisions stays in the repository after it was carried out; whoever types one
+        // counts on it.
+        let is_typed = pair.origin == "--map";
+        if destinations.is_empty() && !is_typed {
+            continue;
+        }
         if destinations.is_empty() {
             let (name, origin) = (pair.destination.to_string(), pair.origin.clone());
             return Err(HistoryError::NotMerged { name, origin });
@@ -188,11 +223,7 @@ fn stated(
                 }
             }
         }
-        // A file of decisions stays in the repository after it was carried out.
-        let is_done = heads
-            .iter()
-            .all(|(_, state)| !located(&pair.destination, state, &pair.scope).is_empty());
-        if !is_used && !is_done {
+        if !is_used && is_typed {
             let (name, origin) = (pair.source.to_string(), pair.origin.clone());
             return Err(HistoryError::NotInBranches { name, origin });
         }
@@ -219,7 +250,7 @@ fn located(name: &Named, state: &Snapshot, scope: &Scope) -> Vec<(Scope, Locatio
         for (id, resource) in &record.resources {
             let location = Location { stack: key.name.clone(), logical_id: id.clone() };
             let text = name.to_string();
-            let path = resource.path.as_ref().map(|path| path.as_str());
+            let path = resource.path.as_ref().map(ConstructPath::as_str);
             let child = path.and_then(|path| path.strip_prefix(&text));
             if location.to_string() == text || child == Some("") {
                 exact.push((key.scope.clone(), location));

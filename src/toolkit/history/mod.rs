@@ -12,7 +12,7 @@ mod store;
 
 use std::path::Path;
 
-pub use error::{HistoryError, Shown};
+pub use error::HistoryError;
 pub use hook::{Hooked, install_hook};
 pub use merge::{Merged, Merging, merge_driver, prepare_merge};
 pub use record::{Checked, Recorded, Recording, check, prepare_record};

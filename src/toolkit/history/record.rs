@@ -1,7 +1,9 @@
 //! The app as it is now becomes the next state of the log.
 
 use super::error::HistoryError;
-use super::state::{assembly_of, refactor, snapshot_of, synthesized, templates_of, without_values};
+use super::state::{
+    aligned, assembly_of, refactor, snapshot_of, synthesized, templates_of, without_values,
+};
 use super::store::{Store, Templates, parsed};
 use crate::assembly::Assembly;
 use crate::event::Host;
@@ -26,6 +28,8 @@ pub struct Recording {
     beginning: Option<Snapshot>,
     state: Snapshot,
     templates: Templates,
+    /// The state before and the app, if they had to be compared.
+    sides: Option<(Assembly, Assembly)>,
 }
 
 /// What was recorded.
@@ -88,6 +92,7 @@ pub async fn prepare_record(settings: &Settings, host: &dyn Host) -> Result<Reco
         beginning: None,
         state,
         templates,
+        sides: None,
     };
     let deployed = match (head, against) {
         (None, None) => None,
@@ -97,9 +102,8 @@ pub async fn prepare_record(settings: &Settings, host: &dyn Host) -> Result<Reco
         }
         (Some(head), against) => recording.last_state(head, against)?,
     };
-    if let Some(deployed) = deployed {
-        recording.outcome = outcome(settings, deployed, local)?;
-    }
+    recording.sides = deployed.map(|deployed| (deployed, local));
+    recording.compare(settings)?;
     Ok(recording)
 }
 
@@ -109,6 +113,7 @@ pub(super) fn outcome(
     deployed: Assembly,
     local: Assembly,
 ) -> Result<Outcome, Error> {
+    let deployed = aligned(deployed, &local);
     let (settings, warnings) = within(settings, &deployed, &local);
     let sources = Sources {
         deployed: Deployed::Assembly(without_values(deployed)),
@@ -139,6 +144,17 @@ fn within(settings: &Settings, deployed: &Assembly, local: &Assembly) -> (Settin
 }
 
 impl Recording {
+    /// Compares again, with other decisions. The app is not synthesized again.
+    ///
+    /// # Errors
+    /// When a decision fits nothing, or a template cannot be compared.
+    pub fn compare(&mut self, settings: &Settings) -> Result<(), Error> {
+        if let Some((before, app)) = &self.sides {
+            self.outcome = outcome(settings, before.clone(), app.clone())?;
+        }
+        Ok(())
+    }
+
     /// The last state of the log with its templates; `None` if the app is still in it and
     /// nothing has to be compared.
     fn last_state(
@@ -177,7 +193,7 @@ impl Recording {
     /// # Errors
     /// When somebody else has written in the meantime, or a file cannot be written.
     pub fn record(self, at: &str) -> Result<Recorded, Error> {
-        let Self { outcome, store, seen, mut log, beginning, state, templates } = self;
+        let Self { outcome, store, seen, mut log, beginning, state, templates, .. } = self;
         let mut events = Vec::new();
         if let Some(beginning) = beginning {
             let event = log.record(at, &beginning, Vec::new());

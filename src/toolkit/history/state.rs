@@ -9,7 +9,7 @@ use crate::assembly::{Assembly, AssemblyStack, StackProperties};
 use crate::compare::{Comparison, Evidence};
 use crate::event::Host;
 use crate::history::{Decided, EventHash, Move, Refactor, Snapshot, StackKey, StackRecord};
-use crate::model::{Location, Stack, StackName};
+use crate::model::{Environment, Location, Stack, StackName};
 use crate::report;
 use crate::settings::{Scope, Settings};
 use crate::toolkit::sources::{self, APP};
@@ -109,6 +109,42 @@ pub(super) fn without_values(mut assembly: Assembly) -> Assembly {
     assembly
 }
 
+/// Puts the stacks of an earlier state into the environments in which the app has them now: an
+/// account or a region that an app begins to name, or names no more, is no other stack.
+pub(super) fn aligned(mut earlier: Assembly, app: &Assembly) -> Assembly {
+    let may_be =
+        |a: &Environment, b: &Environment| Scope::of(a).contains(b) || Scope::of(b).contains(a);
+    let environments: BTreeSet<&Environment> =
+        app.stacks.iter().map(|stack| &stack.environment).collect();
+    let mut taken: BTreeSet<(StackName, Environment)> = BTreeSet::new();
+    let key = |stack: &AssemblyStack| (stack.stack.name.clone(), stack.environment.clone());
+    taken.extend(earlier.stacks.iter().map(key));
+    let mut stacks = Vec::new();
+    for stack in std::mem::take(&mut earlier.stacks) {
+        let same_name = app.stacks.iter().filter(|other| other.stack.name == stack.stack.name);
+        let mut places: BTreeSet<&Environment> = same_name.map(|one| &one.environment).collect();
+        if places.is_empty() && !environments.contains(&stack.environment) {
+            places.clone_from(&environments);
+        }
+        if places.contains(&stack.environment) {
+            stacks.push(stack);
+            continue;
+        }
+        places.retain(|place| may_be(&stack.environment, place));
+        let mut is_placed = false;
+        for place in places {
+            if taken.insert((stack.stack.name.clone(), place.clone())) {
+                stacks.push(AssemblyStack { environment: place.clone(), ..stack.clone() });
+                is_placed = true;
+            }
+        }
+        if !is_placed {
+            stacks.push(stack);
+        }
+    }
+    Assembly { stacks, ..earlier }
+}
+
 /// What a comparison has found, as a history keeps it; `None` if nothing moved.
 pub(super) fn refactor(comparison: &Comparison, parent: Option<EventHash>) -> Option<Refactor> {
     let moved = comparison.mappings.iter().map(|mapping| Move {
@@ -122,4 +158,62 @@ pub(super) fn refactor(comparison: &Comparison, parent: Option<EventHash>) -> Op
     let moves: Vec<Move> = moved.filter(|it| it.source != it.destination).collect();
     let scope = Scope::of(&comparison.environment);
     (!moves.is_empty()).then_some(Refactor { scope, parent, moves })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::template_digest;
+    use crate::template;
+
+    fn stacks(text: &str) -> Assembly {
+        let mut templates = Templates::default();
+        for word in text.split_whitespace() {
+            let (name, account) = word.split_once('@').unwrap_or((word, ""));
+            let account = (!account.is_empty()).then(|| account.to_owned());
+            let scope = Scope { account, region: None };
+            let body = template::parse(b"{\"Resources\": {\"A\": {\"Type\": \"T\"}}}").unwrap();
+            let digest = template_digest(&body);
+            templates.insert(StackKey { name: name.into(), scope }, body, digest);
+        }
+        assembly_of(&templates)
+    }
+
+    fn names(assembly: &Assembly) -> Vec<String> {
+        let mut names: Vec<String> = keyed(&assembly.stacks)
+            .map(|(key, stack)| {
+                let parent = stack.parent.as_ref().map(|parent| format!(" in {parent}"));
+                let account = key.scope.account.clone().map(|account| format!("@{account}"));
+                format!("{}{}{}", key.name, account.unwrap_or_default(), parent.unwrap_or_default())
+            })
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn nested_stacks_find_their_parents_again() {
+        let assembly = stacks("Web Web/Inner Web/Inner/Most Api");
+        assert_eq!(assembly.stacks.len(), 2);
+        let expected = ["Api", "Web", "Web/Inner in Web.Inner", "Web/Inner/Most in Web/Inner.Most"];
+        assert_eq!(names(&assembly), expected);
+    }
+
+    #[test]
+    fn an_account_that_an_app_begins_to_name_is_no_other_stack() {
+        for (earlier, app, expected) in [
+            ("Web", "Web@1", "Web@1"),
+            ("Web", "Web@1 Web@2", "Web@1 Web@2"),
+            ("Web@1", "Web", "Web"),
+            ("Web Api", "Web@1 Api", "Api Web@1"),
+            ("Old", "New@1", "Old@1"),
+            ("Old@1", "New@2", "Old@1"),
+            ("Web@1 Web@2", "Web@2", "Web@1 Web@2"),
+            ("Web Web@1", "Web@1", "Web Web@1"),
+            ("Old Web@1", "New Web@1", "Old Web@1"),
+        ] {
+            let found = names(&aligned(stacks(earlier), &stacks(app))).join(" ");
+            assert_eq!(found, expected, "{earlier} → {app}");
+        }
+    }
 }

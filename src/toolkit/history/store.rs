@@ -7,13 +7,14 @@
 //! not committed yet in our records.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::error::{HistoryError, Shown};
+use super::error::HistoryError;
 use super::git::Git;
 use crate::history::{Log, ParseError, Snapshot, StackKey, template_digest};
 use crate::model::{Object, Template, Value};
@@ -214,7 +215,7 @@ pub(super) fn parsed(
     text: &[u8],
     parse: fn(&[u8]) -> Result<Log, ParseError>,
 ) -> Result<Log, HistoryError> {
-    let error = |source| HistoryError::Log { file: file.to_owned(), source: Shown(source) };
+    let error = |source| HistoryError::Log { file: file.to_owned(), problem: Box::new(source) };
     parse(text).map_err(error)
 }
 
@@ -231,7 +232,10 @@ fn names<'a>(keys: impl Iterator<Item = &'a StackKey>) -> BTreeMap<&'a StackKey,
         let (mut name, is_exact) = plain_name(key);
         if !is_exact || taken.get(&name.to_lowercase()) != Some(&1) {
             let hash = Sha256::digest(format!("{key}").as_bytes());
-            name += &hash[..4].iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            for byte in &hash[..4] {
+                // Writing to a string cannot fail.
+                let _ = write!(name, "{byte:02x}");
+            }
         }
         (key, name + ".json")
     });
@@ -323,4 +327,47 @@ fn listed(directory: &Path) -> Result<Vec<PathBuf>, HistoryError> {
 pub(super) fn unwritable(file: &Path) -> impl FnOnce(io::Error) -> HistoryError {
     let file = file.to_owned();
     move |source| HistoryError::Unwritable { file, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Scope;
+
+    fn key(name: &str, account: Option<&str>) -> StackKey {
+        let account = account.map(str::to_owned);
+        StackKey { name: name.into(), scope: Scope { account, region: None } }
+    }
+
+    #[test]
+    fn every_stack_has_a_file_of_its_own_on_every_system() {
+        let keys = [
+            key("Web", None),
+            key("web", None),
+            key("Web/Inner", None),
+            key("Web.Inner", None),
+            key("Api", None),
+            key("Api", Some("111111111111")),
+            key("${Token[1]}", None),
+            key("../../etc", None),
+            key(&"x".repeat(300), None),
+        ];
+        let names = names(keys.iter());
+        let different: BTreeSet<String> = names.values().map(|name| name.to_lowercase()).collect();
+        assert_eq!(different.len(), keys.len());
+        assert_eq!(names[&keys[4]], "Api.json");
+        assert_eq!(names[&keys[5]], "Api@111111111111.json");
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+        assert!(names.values().all(|name| name.chars().all(plain) && name.len() < 240));
+    }
+
+    #[test]
+    fn a_log_that_somebody_else_has_written_meanwhile_is_not_overwritten() {
+        let project = tempfile::tempdir().unwrap();
+        let store = Store::new(project.path());
+        fs::write(&store.file, "theirs").unwrap();
+        let error = store.write(None, &Log::default(), &Templates::default()).unwrap_err();
+        assert!(matches!(error, HistoryError::Changed(_)), "{error}");
+        assert_eq!(fs::read(&store.file).unwrap(), b"theirs");
+    }
 }
