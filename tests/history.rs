@@ -8,6 +8,8 @@
 
 #[path = "history/model.rs"]
 mod model;
+#[path = "history/partial.rs"]
+mod partial;
 
 use std::collections::{BTreeMap, BTreeSet};
 

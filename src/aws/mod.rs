@@ -31,7 +31,7 @@ pub use bootstrap::{TOOLKIT_STACK, supports_refactoring};
 pub use changes::{
     ChangeDetail, ChangeSetChange, ChangeSetMeans, ChangeSetRequest, ChangeSetState,
     MOST_INLINE_BYTES, PutError, RefactorAction, RefactorRequest, RefactorState, StackEvent,
-    StackState, TemplateAt, change_set_means, now, staged_url,
+    StackState, StoredText, TemplateAt, change_set_means, now, staged_url,
 };
 pub use client::Client;
 pub use error::{AwsError, Call, CallError, Cause};

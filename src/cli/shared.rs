@@ -144,6 +144,11 @@ pub(super) struct DecisionArgs {
     /// they are the same.
     #[arg(long)]
     strict: bool,
+
+    /// Do not let the history of the app (cdkr.history.jsonl) decide, nor write what is done into
+    /// the logs of the environments
+    #[arg(long)]
+    no_history: bool,
 }
 
 /// The file in which decisions are kept if nobody says otherwise.
@@ -164,6 +169,7 @@ impl DecisionArgs {
             refactor_file: self.refactor_file.clone(),
             skip_file: self.skip_file.clone(),
             strict: self.strict,
+            no_history: self.no_history,
             ..typed
         }
     }

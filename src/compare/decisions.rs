@@ -1,6 +1,7 @@
 //! What people decided, and what the comparison may not touch.
 
 use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::CompareError;
@@ -24,6 +25,8 @@ pub struct Decisions {
     pub only: bool,
     /// What the reader should know about the decisions themselves.
     pub notes: Vec<String>,
+    /// Resources of which it is known what became of them.
+    pub settled: Settled,
     /// Mappings that nothing distinctive supports become questions.
     pub strict: bool,
     /// Look for the nearest candidate of everything that was added or removed.
@@ -71,6 +74,19 @@ impl SkipEntry {
         let matches = |name: &str| pattern.captures(name).is_some();
         matches(location) || matches(kind) || path.is_some_and(matches)
     }
+}
+
+/// Resources of which it is known what became of them: what is not in a decided pair stays where
+/// it is, was deleted or is new. Evidence does not match them, and nobody is asked about them. A
+/// location at which there is nothing says nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Settled {
+    /// Deployed resources.
+    pub deployed: BTreeSet<Location>,
+    /// Resources as they are now.
+    pub local: BTreeSet<Location>,
+    /// Who knows it.
+    pub origin: String,
 }
 
 /// How a decision names a resource.
@@ -203,6 +219,16 @@ pub(super) fn not_allowed(allowed: &Comparison, found: &Comparison) -> Vec<Probl
         ),
     };
     others.map(|mapping| problem(&mapping.source.location, &mapping.destination.location)).collect()
+}
+
+impl Side<'_> {
+    /// Marks what evidence does not match since it is known what became of it.
+    pub(super) fn settle(&mut self, settled: &BTreeSet<Location>, origin: &str) {
+        for id in settled.iter().filter_map(|location| self.at(location)).collect::<Vec<_>>() {
+            let excluded = &mut self.nodes[id as usize].excluded;
+            excluded.get_or_insert_with(|| format!("settled by {origin}"));
+        }
+    }
 }
 
 /// Whether a path is that of a construct, or below it.

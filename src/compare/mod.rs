@@ -42,7 +42,7 @@ mod support;
 pub use comparison::{
     Ambiguity, Change, Comparison, Difference, Evidence, Mapping, Place, Problem, Similar, Unpaired,
 };
-pub use decisions::{DecidedPair, Decisions, LeftEntry, Reference, SkipEntry};
+pub use decisions::{DecidedPair, Decisions, LeftEntry, Reference, Settled, SkipEntry};
 pub use likely::{likely, likely_constructs};
 pub(crate) use names::unique_id;
 // What names stand for: `analyze` reads templates by the same rules.
@@ -164,6 +164,8 @@ pub fn compare(
         });
     }
     old.leave(&decisions.left)?;
+    old.settle(&decisions.settled.deployed, &decisions.settled.origin);
+    new.settle(&decisions.settled.local, &decisions.settled.origin);
     let decided = decisions::resolve(&old, &new, &decisions.pairs)?;
     let answer = |decided, decisions: &Decisions| {
         let matching = matching::Matching::run(&old, &new, decided, decisions.only)?;

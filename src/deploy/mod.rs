@@ -42,6 +42,7 @@ pub use options::DeployOptions;
 pub use order::{Circle, Order};
 pub use preview::{Danger, PlannedStack};
 pub use stage::Stage;
+pub use staging::{StagingBucket, staging_bucket};
 
 use crate::assembly::{Assembly, AssemblyStack, FileAsset, ImageAsset};
 use crate::aws::{Aws, ChangeSetChange};

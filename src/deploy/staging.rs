@@ -6,8 +6,41 @@ use sha2::{Digest as _, Sha256};
 
 use super::assets::{AssetError, Place, place_of};
 use crate::assembly::{AssemblyStack, FileAsset};
-use crate::aws::{Aws, AwsError, MOST_INLINE_BYTES, Purpose, TemplateAt, fill_in, staged_url};
+use crate::aws::{
+    Aws, AwsError, MOST_INLINE_BYTES, Purpose, Roles, TemplateAt, fill_in, staged_url,
+};
 use crate::model::Environment;
+
+/// The staging bucket of an environment, and who may write there: what publishes the assets of the
+/// app.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StagingBucket {
+    /// Where the bucket is.
+    pub environment: Environment,
+    /// Its name.
+    pub bucket: String,
+    /// The role that publishes.
+    pub roles: Roles,
+}
+
+/// Returns the staging bucket of an environment: the first one to which a template of the stacks
+/// goes; `None` if none goes to a bucket that the assembly names, as with the legacy synthesizer.
+///
+/// # Errors
+/// When an option of a role cannot be honoured.
+pub fn staging_bucket<'a>(
+    stacks: impl IntoIterator<Item = &'a AssemblyStack>,
+    files: &[FileAsset],
+    environment: &Environment,
+) -> Result<Option<StagingBucket>, AssetError> {
+    for stack in stacks {
+        if let Some(Staging { place, bucket }) = Staging::of(stack, files, environment)? {
+            let Place { environment, roles } = place;
+            return Ok(Some(StagingBucket { environment, bucket, roles }));
+        }
+    }
+    Ok(None)
+}
 
 /// The bucket in which the app's own template of the stack is, and who may write there.
 pub(super) struct Staging {

@@ -150,6 +150,9 @@ pub enum Inconsistency {
     /// A state that is said to be an earlier one.
     #[error("the state is not that of the event {}, or that one does not come before", .0.short())]
     NotTheSame(EventHash),
+    /// A move on the way to an event of the repository that is not one of those that lead there.
+    #[error("the move of {0} to {1} is none of those on the way that the event names")]
+    NotOnTheWay(Location, Location),
     /// A merge of an event with one that came before it.
     #[error("one of the merged events comes before the other")]
     NothingToMerge,

@@ -19,6 +19,11 @@ pub struct Event {
     /// in the log of an environment, after a deployment of an older state or of another branch.
     /// `None` in all other events.
     pub same_as: Option<EventHash>,
+    /// The event of the repository on the way to which the environment is: in the log of an
+    /// environment, after a refactor without a deployment, a deployment of some of the stacks, or
+    /// one that has failed. The moves are those that were really made. That event need not be in
+    /// the log of the environment. `None` in all other events.
+    pub toward: Option<EventHash>,
     /// What happened.
     pub what: What,
 }

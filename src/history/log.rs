@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use super::check::checked;
 use super::error::{Head, Inconsistency, ParseError, Problem};
-use super::event::{Event, Refactor};
+use super::event::{Event, Move, Refactor};
 use super::hash::EventHash;
+use super::origins;
 use super::snapshot::Snapshot;
 use super::wire::{self, VERSION, Versioned, column};
+use crate::model::Environment;
+use crate::settings::Scope;
 
 /// A log. Every event in it is whole, and follows from those before it.
 #[derive(Clone, Debug, Default)]
@@ -116,6 +119,9 @@ impl Log {
                 return Err(Problem::Inconsistent(Inconsistency::NotTheSame(same)));
             }
         }
+        if let Some(toward) = event.toward {
+            self.check_on_the_way(&event, toward)?;
+        }
         self.index.insert(hash, self.entries.len());
         self.entries.push(Entry { hash, event, parents, snapshot });
         Ok(hash)
@@ -202,7 +208,32 @@ impl Log {
         let empty = Snapshot::default();
         let before = parents.first().and_then(|first| self.snapshot(*first)).unwrap_or(&empty);
         let what = before.what_leads_to(state, refactors);
-        Event { parents, at: at.to_owned(), same_as: None, what }
+        Event { parents, at: at.to_owned(), same_as: None, toward: None, what }
+    }
+
+    /// Checks an event on the way to another one. What that one says is known in the log of the
+    /// repository only, so that the moves are checked where both meet.
+    fn check_on_the_way(&self, event: &Event, toward: EventHash) -> Result<(), Problem> {
+        let [parent] = event.parents[..] else {
+            return Err(Problem::Inconsistent(Inconsistency::Parents));
+        };
+        if event.same_as.is_some() {
+            return Err(Problem::Inconsistent(Inconsistency::NotTheSame(toward)));
+        }
+        for refactor in &event.what.refactors {
+            let wrong = match environment_of(&refactor.scope) {
+                Some(place) => {
+                    origins::unjustified(self, &place, (parent, toward), &refactor.moves)
+                }
+                // It has to say in which environment they were made.
+                None => refactor.moves.first(),
+            };
+            if let Some(Move { source, destination, .. }) = wrong {
+                let problem = Inconsistency::NotOnTheWay(source.clone(), destination.clone());
+                return Err(Problem::Inconsistent(problem));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn position(&self, hash: EventHash) -> Option<usize> {
@@ -212,6 +243,12 @@ impl Log {
     pub(super) fn entries(&self) -> &[Entry] {
         &self.entries
     }
+}
+
+/// The one environment of a scope.
+fn environment_of(scope: &Scope) -> Option<Environment> {
+    let (account, region) = scope.account.as_ref().zip(scope.region.as_ref())?;
+    Some(Environment::new(account, region))
 }
 
 /// Reads a line, its line break included.

@@ -23,7 +23,7 @@ fn error(lines: &[String]) -> ParseError {
 
 fn refused(log: &Log, what: What) -> Inconsistency {
     let parents = log.head().unwrap().into_iter().collect();
-    let event = Event { parents, at: String::new(), same_as: None, what };
+    let event = Event { parents, at: String::new(), same_as: None, toward: None, what };
     match log.clone().append(event) {
         Err(Problem::Inconsistent(inconsistency)) => inconsistency,
         other => panic!("{other:?}"),

@@ -11,6 +11,7 @@
 //! carries its own, so that an edited line, a missing one and a branch are noticed. There are no
 //! two ways to write an event: a line that is not exactly what this room would write was edited.
 
+mod arrive;
 mod changes;
 mod check;
 mod compose;
@@ -20,6 +21,7 @@ mod graph;
 mod hash;
 mod log;
 mod merge;
+mod origins;
 mod positions;
 mod record;
 mod replay;
@@ -30,6 +32,7 @@ mod snapshot;
 mod steps;
 mod wire;
 
+pub use arrive::{Arrival, Standing, arrived, standing};
 pub use changes::{Changes, Moved, Open, changes, open};
 pub use compose::{ComposeError, Contradiction, Mapping, compose};
 pub use error::{Head, Inconsistency, ParseError, Problem};

@@ -12,6 +12,7 @@ use super::error::{Problem, crosswise};
 use super::event::{Decided, Move, Refactor};
 use super::hash::EventHash;
 use super::log::Log;
+use super::origins::{self, Way};
 use crate::model::Environment;
 use crate::settings::Scope;
 
@@ -158,6 +159,10 @@ pub fn replay(
     };
     let hash = |at: usize| log.entries()[at].hash;
     let last = own;
+    let way = Way::to(&log, last);
+    if !way.steps.is_empty() && !log.is_ancestor(last, goal) {
+        return on_the_way(&log, &way, goal, environment);
+    }
     let own = stands_at(&log, last, goal);
     if own == goal {
         return Ok(Advance::UpToDate);
@@ -183,6 +188,49 @@ pub fn replay(
         refactors: compose(&log, ancestor, there, environment)?,
         environment: compose(&log, ancestor, hash(own), environment)?,
     })
+}
+
+/// What an environment has to catch up with that is on the way from one event to another.
+fn on_the_way(
+    log: &Log,
+    way: &Way,
+    goal: usize,
+    environment: &Environment,
+) -> Result<Advance, ReplayError> {
+    let hash = |at: usize| log.entries()[at].hash;
+    let last = way.steps.last().copied().unwrap_or(way.begin);
+    let own = match log.is_ancestor(way.begin, goal) {
+        true => way.begin,
+        false => way.base(log),
+    };
+    if let Some(ancestors) = log.crosswise(last, goal).or_else(|| log.crosswise(own, goal)) {
+        return Err(ReplayError::Crosswise(ancestors));
+    }
+    let is_on_a_line = |a: usize, b: usize| log.is_ancestor(a, b) || log.is_ancestor(b, a);
+    // Who goes back to where the way began, or further, need not know where it led to.
+    let goes_back = log.is_ancestor(goal, own);
+    let is_known = way.goals(log).all(|toward| match toward {
+        Some(toward) => is_on_a_line(toward, goal),
+        None => goes_back,
+    });
+    if !is_on_a_line(own, goal) || !is_known {
+        let ancestor = hash(log.base(own, goal));
+        return Ok(Advance::Diverged {
+            ancestor: Some(ancestor),
+            refactors: compose(log, ancestor, hash(goal), environment)?,
+            environment: compose(log, ancestor, hash(last), environment)?,
+        });
+    }
+    let mappings = origins::mappings(log, environment, way, goal)?;
+    let state = |at: usize| log.entries()[at].snapshot.in_environment(environment);
+    if goes_back && own != goal {
+        let events = between(log, goal, own);
+        return Ok(Advance::Back { to: hash(goal), mappings, events });
+    }
+    if own == goal && mappings.is_empty() && state(last) == state(goal) {
+        return Ok(Advance::UpToDate);
+    }
+    Ok(Advance::Forward { from: hash(own), mappings, events: between(log, own, goal) })
 }
 
 /// The event whose state the environment has: its own last one, if the repository knows that, or
@@ -217,6 +265,22 @@ pub fn deployed(
     if matches!(advance, Advance::UpToDate) {
         return Ok(environment_log.clone());
     }
+    let mappings = match &advance {
+        Advance::Forward { mappings, .. } | Advance::Back { mappings, .. } => mappings.as_slice(),
+        _ => &[],
+    };
+    joined(environment_log, repository_log, environment, at, mappings)
+}
+
+/// Returns the log of an environment that has the state of the repository's last event, after
+/// moves.
+pub(super) fn joined(
+    environment_log: &Log,
+    repository_log: &Log,
+    environment: &Environment,
+    at: &str,
+    mappings: &[Mapping],
+) -> Result<Log, ReplayError> {
     let here = environment_log.head().map_err(ReplayError::Environment)?;
     let there = repository_log.head().map_err(ReplayError::Repository)?;
     let (Some(here), Some(there)) = (here, there) else { return Ok(repository_log.clone()) };
@@ -225,10 +289,6 @@ pub fn deployed(
     }
     let state = repository_log.snapshot(there).cloned().unwrap_or_default();
     let mut log = environment_log.united(repository_log).map_err(ReplayError::Repository)?;
-    let mappings = match &advance {
-        Advance::Forward { mappings, .. } | Advance::Back { mappings, .. } => mappings.as_slice(),
-        _ => &[],
-    };
     let mut event = if repository_log.is_prefix_of(environment_log) {
         let refactors = refactors(mappings, None, environment);
         log.leading_to(vec![here], at, &state, refactors)

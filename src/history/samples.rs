@@ -60,7 +60,7 @@ pub(super) fn add(
     let what = before.what_leads_to(&state(stacks), moved);
     let parents = after.into_iter().collect();
     let at = format!("2026-11-21T08:00:{:02}Z", log.events().count());
-    log.append(Event { parents, at, same_as: None, what }).unwrap()
+    log.append(Event { parents, at, same_as: None, toward: None, what }).unwrap()
 }
 
 /// A log without branches, of states and moves: `("Web.B:Bucket", "Web.A>Web.B")`.

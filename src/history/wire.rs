@@ -29,6 +29,8 @@ struct Line {
     at: String,
     #[serde(default, rename = "sameAs", skip_serializing_if = "Option::is_none")]
     same_as: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    toward: Option<String>,
     what: WhatLine,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
@@ -158,7 +160,8 @@ pub(super) fn decode(text: &str) -> Result<(Event, EventHash), (usize, String)> 
     };
     let parents = line.parents.iter().map(|parent| hash(parent)).collect::<Result<_, _>>()?;
     let same_as = line.same_as.as_deref().map(hash).transpose()?;
-    let event = Event { parents, at: line.at, same_as, what: what(line.what, text)? };
+    let toward = line.toward.as_deref().map(hash).transpose()?;
+    let event = Event { parents, at: line.at, same_as, toward, what: what(line.what, text)? };
     Ok((event, hash(stated)?))
 }
 
@@ -194,6 +197,7 @@ fn line(event: &Event) -> Line {
         parents: event.parents.iter().map(ToString::to_string).collect(),
         at: event.at.clone(),
         same_as: event.same_as.as_ref().map(ToString::to_string),
+        toward: event.toward.as_ref().map(ToString::to_string),
         what: WhatLine {
             creates: creates.collect(),
             updates: updates.collect(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use super::error::{Answer, ServiceError};
-use super::state::{Cloud, entries, file_name};
+use super::state::{Cloud, Held, acquire, entries, file_name};
 use super::templates::URL_MAX;
 
 /// The directory of a bucket and the files in it. A file is written under a temporary name
@@ -25,6 +25,18 @@ impl Cloud {
         std::fs::write(&temporary, bytes).map_err(ServiceError::io(&temporary))?;
         let file = directory.join(object_name(key));
         std::fs::rename(&temporary, &file).map_err(ServiceError::io(&file))
+    }
+
+    /// Keeps others that hold the bucket waiting, in other processes too, until what is returned
+    /// is dropped.
+    ///
+    /// # Errors
+    /// When the directory cannot be written, or somebody holds it for too long.
+    pub(crate) fn hold_bucket(&self, bucket: &str) -> Answer<Held> {
+        // No key has such a name.
+        let directory = self.bucket(bucket).join("%tmp-lock");
+        std::fs::create_dir_all(&directory).map_err(ServiceError::io(&directory))?;
+        acquire(&directory, self.ambient.now_ms())
     }
 
     /// Returns the content of an object, or `None` if there is none.

@@ -48,7 +48,7 @@ mod world;
 pub use choices::{Choices, Refused, uncertain_types};
 pub use forecast::{
     Allowed, AllowedError, Effect, EffectKind, Forecast, ForecastRequest, HeldExport, Holding,
-    PlannedChange, StackForecast, after, as_the_app_says, forecast, judge,
+    PlannedChange, StackForecast, after, as_the_app_says, forecast, judge, kept_ids,
 };
 pub use guard::guarded;
 pub use reverse::{Past, reverse};

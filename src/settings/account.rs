@@ -51,6 +51,8 @@ pub struct Place {
     pub account: Account,
     /// The directory of the project.
     pub project: PathBuf,
+    /// Whether the history of the app is kept up to date, if it has one.
+    pub history: bool,
 }
 
 impl Place {
@@ -64,6 +66,7 @@ impl Place {
         Ok(Self {
             account: Account::resolve(typed, surroundings, &project, &user)?,
             project: super::working(&surroundings.directory),
+            history: super::project::history(typed, &project, &user),
         })
     }
 }

@@ -88,6 +88,8 @@ pub struct Typed {
     pub explain: bool,
     /// `--ignore-schema-version`
     pub ignore_schema_version: bool,
+    /// `--no-history`
+    pub no_history: bool,
 }
 
 /// Where the program was started.
@@ -215,6 +217,8 @@ pub struct Settings {
     pub explain: bool,
     /// Whether assemblies of an unknown schema are read.
     pub ignore_schema_version: bool,
+    /// Whether the history of the app decides, if it has one.
+    pub history: bool,
     /// What `deploy` does about moves, if somebody said so.
     pub refactoring: Option<Setting<Refactoring>>,
     /// Whether `deploy` goes on in spite of ambiguities.
@@ -306,7 +310,11 @@ impl SettingsError {
 impl Settings {
     /// Returns the account and the project.
     pub fn place(&self) -> Place {
-        Place { account: self.account.clone(), project: self.project.clone() }
+        Place {
+            account: self.account.clone(),
+            project: self.project.clone(),
+            history: self.history,
+        }
     }
 
     /// Resolves what was typed with the environment and the files: flags win over environment
@@ -324,6 +332,7 @@ impl Settings {
             Some(file) => decisions::skip_file(&surroundings.directory, file)?,
             None => Vec::new(),
         };
+        let history = project::history(typed, &project, &user);
         let output = project.output.or(user.output).map_or_else(
             || Setting::new(PathBuf::from("cdk.out"), Origin::Default),
             |found| Setting::new(PathBuf::from(found.value), found.origin),
@@ -349,6 +358,7 @@ impl Settings {
             strict: typed.strict,
             explain: typed.explain,
             ignore_schema_version: typed.ignore_schema_version,
+            history,
             refactoring: project.refactoring.or(user.refactoring),
             ignore_ambiguous_refactoring: typed
                 .ignore_ambiguous_refactoring

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{Approval, Context, Origin, Refactoring, Setting, SettingsError, Surroundings};
+use super::{Approval, Context, Origin, Refactoring, Setting, SettingsError, Surroundings, Typed};
 
 /// The configuration file of a project.
 pub(super) const PROJECT_FILE: &str = "cdk.json";
@@ -37,6 +37,8 @@ pub(super) struct Project {
     pub(super) outputs_file: Option<PathBuf>,
     pub(super) notification_arns: Option<Vec<String>>,
     pub(super) tags: BTreeMap<String, String>,
+    /// `history` of `refactor`.
+    pub(super) history: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -62,6 +64,15 @@ struct Wire {
     notification_arns: Option<Vec<String>>,
     #[serde(default)]
     tags: Vec<WireTag>,
+    #[serde(default)]
+    refactor: WireRefactor,
+}
+
+/// The keys of `refactor`.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireRefactor {
+    history: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -143,8 +154,14 @@ impl Project {
             outputs_file: wire.outputs_file,
             notification_arns: wire.notification_arns,
             tags: wire.tags.into_iter().map(|tag| (tag.key, tag.value)).collect(),
+            history: wire.refactor.history,
         })
     }
+}
+
+/// Whether the history of the app decides, if it has one.
+pub(super) fn history(typed: &Typed, project: &Project, user: &Project) -> bool {
+    !typed.no_history && project.history.or(user.history).unwrap_or(true)
 }
 
 /// Reads a JSON file that need not be there.

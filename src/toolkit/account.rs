@@ -1,6 +1,6 @@
 //! The account as the deployed side.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Error;
 use super::carry_out::interval;
@@ -67,8 +67,19 @@ impl Connection {
     }
 }
 
-/// Reads what is deployed of the stacks of an assembly. The environments of its stacks are filled
-/// in, where the app leaves them open.
+/// Fills in what the app leaves open in the environments of its stacks.
+///
+/// # Errors
+/// When nobody says which account and region are meant.
+pub(super) async fn resolve(connection: &Connection, local: &mut Assembly) -> Result<(), Error> {
+    for stack in &mut local.stacks {
+        stack.environment = connection.aws.resolve(&stack.environment).await?;
+    }
+    Ok(())
+}
+
+/// Reads what is deployed of the stacks of an assembly, whose environments are filled in, and
+/// `further` stacks, as far as they are there.
 ///
 /// # Errors
 /// When an account cannot be reached or read, when an additional stack is nowhere, or when a stack
@@ -76,12 +87,12 @@ impl Connection {
 pub(super) async fn read(
     connection: &Connection,
     settings: &Settings,
-    local: &mut Assembly,
+    local: &Assembly,
+    further: &dyn Fn(&Environment) -> BTreeSet<String>,
     host: &dyn Host,
 ) -> Result<(Vec<DeployedEnvironment>, Vec<String>), Error> {
     let mut wanted: BTreeMap<Environment, Vec<Wanted>> = BTreeMap::new();
-    for stack in &mut local.stacks {
-        stack.environment = connection.aws.resolve(&stack.environment).await?;
+    for stack in &local.stacks {
         let name = stack.stack.name.to_string();
         let roles = roles(&stack.properties)?;
         wanted.entry(stack.environment.clone()).or_default().push(Wanted { name, roles });
@@ -89,7 +100,7 @@ pub(super) async fn read(
     let additional = &settings.account.additional_stacks;
     let reads = wanted.into_iter().map(|(environment, mut stacks)| {
         let roles = stacks.first().map(|first| first.roles.clone()).unwrap_or_default();
-        for name in additional {
+        for name in further(&environment).iter().chain(additional) {
             if !stacks.iter().any(|stack| stack.name == *name) {
                 stacks.push(Wanted { name: name.clone(), roles: roles.clone() });
             }

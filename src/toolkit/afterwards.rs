@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use super::account::{self, Connection};
 use super::carry_out::{Cancel, journals, options};
+use super::history;
 use super::leftovers;
 use crate::aws::{Depth, ReadRequest, Wait, Wanted};
 use crate::event::{Event, Host};
@@ -93,7 +94,9 @@ pub async fn resume(
     let journal = &in_a_directory(journal);
     let known = Known::open(place, journal).await?;
     let runner = known.runner(place, host, cancel);
-    let done = Box::pin(runner.resume(journal)).await.map_err(|error| known.stopped(error))?;
+    let result = Box::pin(runner.resume(journal)).await.map_err(|error| known.stopped(error));
+    Box::pin(history::keep_run(place, journal, None, host)).await;
+    let done = result?;
     Box::pin(known.tidy(&done, host)).await;
     Ok(done)
 }
@@ -109,6 +112,21 @@ pub async fn revert(
     cancel: &Cancel,
 ) -> Result<Done, Error> {
     let journal = &in_a_directory(journal);
+    let result = Box::pin(undo(place, journal, host, cancel)).await;
+    Box::pin(history::keep_run(place, journal, None, host)).await;
+    result
+}
+
+/// Undoes a run as [`revert`] does, and leaves it to others to write down that it was.
+///
+/// # Errors
+/// When its moves cannot be undone, or not all of them.
+pub(super) async fn undo(
+    place: &Place,
+    journal: &Path,
+    host: &dyn Host,
+    cancel: &Cancel,
+) -> Result<Done, Error> {
     let known = Known::open(place, journal).await?;
     let runner = known.runner(place, host, cancel);
     let done = match Box::pin(runner.revert(journal)).await {
@@ -168,7 +186,7 @@ pub(super) async fn undo_for(
     }
     if kept.is_empty() {
         drop(known);
-        Box::pin(revert(place, journal, host, cancel)).await?;
+        Box::pin(undo(place, journal, host, cancel)).await?;
         return Ok(Taken { back: back.len(), ..Taken::default() });
     }
     let (before, sent) = (self::stacks(&past.before), self::stacks(&past.sent));

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::history::{self, Followed};
 use super::planning::{Prepared, Refusals, prepare_without, records};
 use super::{Error, files};
 use crate::aws::Roles;
@@ -60,9 +62,33 @@ pub async fn carry_out(
         Some(settings) => Ok(Some(Box::pin(prepare_without(settings, refusals, host)).await?)),
         None => Ok(None),
     };
+    let histories = prepared.histories();
     let Progress { carried, result } =
         Box::pin(carry_out_with(place, prepared, again, host, cancel)).await;
+    Box::pin(keep_moves(place, &histories, &carried, result.as_ref().err(), host)).await;
     result.map(|_| carried)
+}
+
+/// Writes into the logs of the environments what runs have done, also one that has failed.
+pub(super) async fn keep_moves(
+    place: &Place,
+    histories: &BTreeMap<Environment, Arc<Followed>>,
+    carried: &[Carried],
+    error: Option<&Error>,
+    host: &dyn Host,
+) {
+    let runs =
+        carried.iter().filter_map(|one| Some((&one.environment, one.done.journal.as_ref()?)));
+    let failed = match error {
+        Some(Error::Run { environment, source }) if source.done > 0 => {
+            source.journal.as_ref().map(|journal| (environment, journal))
+        }
+        _ => None,
+    };
+    for (environment, journal) in runs.chain(failed) {
+        let followed = histories.get(environment).map(|followed| &**followed);
+        Box::pin(history::keep_run(place, journal, followed, host)).await;
+    }
 }
 
 /// Carries out what was prepared as [`carry_out`] does; `again` prepares it without what the
@@ -279,7 +305,7 @@ pub(super) fn interval(account: &Account) -> Option<Duration> {
 
 /// The qualifier of the bootstrap resources, as the role to deploy with shows it:
 /// `cdk-QUALIFIER-deploy-role-…`.
-fn qualifier(roles: &Roles) -> Option<String> {
+pub(super) fn qualifier(roles: &Roles) -> Option<String> {
     let (_, name) = roles.deploy.as_ref()?.arn.rsplit_once('/')?;
     let (qualifier, _) = name.strip_prefix("cdk-")?.split_once("-deploy-role-")?;
     Some(qualifier.to_owned())

@@ -253,6 +253,7 @@ impl<'a> Known<'a> {
 
     /// What is excluded, and what else the settings say.
     fn exclusions(&self, settings: &'a Settings) -> Decisions {
+        let history = self.sides.history.as_ref();
         let listed = settings.skip.iter().filter(|skip| self.has(&skip.what));
         let listed =
             listed.map(|skip| SkipEntry { what: skip.what.clone(), origin: skip.origin.clone() });
@@ -260,6 +261,8 @@ impl<'a> Known<'a> {
         let marked = marked
             .map(|what| SkipEntry { what: what.clone(), origin: "a mark of the app".to_owned() });
         Decisions {
+            pairs: history.map(|followed| followed.pairs.clone()).unwrap_or_default(),
+            settled: history.map(|followed| followed.settled.clone()).unwrap_or_default(),
             skip: listed.chain(marked).collect(),
             only: settings.only,
             strict: settings.strict,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -9,6 +10,7 @@ use super::Error;
 use super::account::{self, Connection};
 use super::context;
 use super::decisions::distribute;
+use super::history::Followed;
 use super::parameters::{self, Previous};
 use super::selection::Selection;
 use super::sources::{self, AGAINST, APP, Deployed, Sources};
@@ -77,6 +79,8 @@ pub(super) struct Sides {
     pub(super) properties: BTreeMap<StackName, StackProperties>,
     /// Stacks of which the physical IDs were asked for.
     pub(super) asked: BTreeSet<BTreeSet<StackName>>,
+    /// What the history decides, if there is one.
+    pub(super) history: Option<Arc<Followed>>,
 }
 
 /// Finds the resources that moved, in every environment of the app.
@@ -88,6 +92,7 @@ pub(super) async fn detect(settings: &Settings, host: &dyn Host) -> Result<Detec
     let sources = sources::load(settings, host).await?;
     let selection = Selection::new(&settings.stacks, &sources)?;
     let mut detection = Detection::of(settings, sources, Previous::Kept)?;
+    detection.check_history(&selection)?;
     detection.narrow(selection);
     detection.find_obstacles(settings).await?;
     Ok(detection)
@@ -97,10 +102,23 @@ impl Detection {
     /// Compares the two sides of every environment.
     ///
     /// # Errors
-    /// When a decision fits nothing, or a template cannot be compared.
-    pub(super) fn of(settings: &Settings, sources: Sources, kept: Previous) -> Result<Self, Error> {
+    /// When a decision fits nothing, the history forbids it, or a template cannot be compared.
+    pub(super) fn of(
+        settings: &Settings,
+        mut sources: Sources,
+        kept: Previous,
+    ) -> Result<Self, Error> {
         let mut warnings = warnings(&sources);
-        let (environments, connection) = group(sources, kept);
+        let histories = sources.histories.take();
+        let (mut environments, connection) = group(sources, kept);
+        if let Some(histories) = histories {
+            let named = &settings.account.additional_stacks;
+            warnings.extend(histories.notes.iter().cloned());
+            for (environment, sides) in &mut environments {
+                let followed = histories.follow(environment, sides, named, &mut warnings)?;
+                sides.history = followed.map(Arc::new);
+            }
+        }
         if settings.against.is_some() {
             warnings.extend(one_sided(&environments));
         }
@@ -131,6 +149,18 @@ impl Detection {
         let warnings = self.basis.warnings.clone();
         let environments = compare_all(&self.environments, &decisions)?;
         self.outcome = Outcome { environments, warnings, ..Outcome::default() };
+        Ok(())
+    }
+
+    /// Refuses to move between selected stacks that somebody else has changed.
+    ///
+    /// # Errors
+    /// When there is such a stack.
+    pub(super) fn check_history(&self, selection: &Selection) -> Result<(), Error> {
+        let followed = self.environments.iter().filter_map(|(_, sides)| sides.history.as_ref());
+        for one in followed {
+            one.check(|environment, name| selection.takes(environment, name))?;
+        }
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use crate::model::Environment;
 use crate::run::{JournalError, RunError};
 use crate::settings::SettingsError;
 use crate::toolkit::local::LocalError;
-use crate::toolkit::{DecisionError, HistoryError, KeepError};
+use crate::toolkit::{DecisionError, FollowError, HistoryError, KeepError};
 use crate::toolkit::{NoRun, PlanFileError, ReversalError};
 use std::path::PathBuf;
 
@@ -209,6 +209,9 @@ pub enum Error {
     /// A deployment has failed, or must not go on.
     #[error(transparent)]
     Deployment(#[from] Box<super::DeploymentFailed>),
+    /// The history does not let it go on.
+    #[error(transparent)]
+    Follow(Box<FollowError>),
     /// A stack that somebody named is nowhere.
     #[error("`--additional-stack-name {0}`: there is no such stack in any environment of the app")]
     NoAdditionalStack(String),
@@ -293,6 +296,7 @@ impl Error {
             }
             Self::Deployment(error) => return error.hint(),
             Self::History(error) => return error.hint(),
+            Self::Follow(error) => return error.hint().map(str::to_owned),
             Self::NoRun(error) if matches!(**error, NoRun::Several(_)) => {
                 "name the one that is meant"
             }
@@ -316,6 +320,12 @@ fn ticked(names: &[String]) -> String {
 impl From<AwsError> for Error {
     fn from(error: AwsError) -> Self {
         Self::Aws(Box::new(error))
+    }
+}
+
+impl From<FollowError> for Error {
+    fn from(error: FollowError) -> Self {
+        Self::Follow(Box::new(error))
     }
 }
 

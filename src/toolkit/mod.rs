@@ -40,7 +40,7 @@ pub use deployment::{
 };
 pub use detect::Outcome;
 pub use error::Error;
-pub use history::HistoryError;
+pub use history::{FollowError, HistoryError, environment_log};
 pub use plan_file::{PlanFileError, prepare_file, save_plan, write_templates};
 pub use planning::{Planned, Prepared, prepare};
 pub use reversal::{ReversalError, prepare_reversal};

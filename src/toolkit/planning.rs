@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use futures_util::future::join_all;
 
 use super::Error;
 use super::account::{Connection, roles};
 use super::detect::{Basis, Detection, Outcome, Sides, detect};
+use super::history::Followed;
 use super::types;
 use crate::assembly::StackProperties;
 use crate::aws::{Role, Roles};
@@ -120,6 +122,14 @@ impl Prepared {
             }
         }
         Ok(plans)
+    }
+
+    /// Returns what the history says of the environments.
+    pub(super) fn histories(&self) -> BTreeMap<Environment, Arc<Followed>> {
+        let known = self.environments.iter().filter_map(|(environment, sides)| {
+            Some((environment.clone(), Arc::clone(sides.history.as_ref()?)))
+        });
+        known.collect()
     }
 
     /// Whether there is anything to carry out.

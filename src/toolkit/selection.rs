@@ -52,6 +52,14 @@ impl Selection {
         Ok(Self::Only(selected))
     }
 
+    /// Whether a stack was selected.
+    pub(super) fn takes(&self, environment: &Environment, name: &StackName) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(selected) => selected.contains(&(environment.clone(), name.clone())),
+        }
+    }
+
     /// Keeps what touches a selected stack. Returns the names of the other stacks that it touches
     /// as well; nothing is left of an environment without a selected stack.
     pub(super) fn apply(&self, comparison: &mut Comparison) -> Option<BTreeSet<String>> {

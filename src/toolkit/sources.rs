@@ -7,9 +7,10 @@ use std::{panic, thread};
 use super::Error;
 use super::account::{self, Connection};
 use super::context;
+use super::history::{self, Histories};
 use crate::assembly::{self, Assembly, LoadOptions};
 use crate::event::{Event, Host};
-use crate::model::{DeployedEnvironment, Text, Value};
+use crate::model::{DeployedEnvironment, Environment, Text, Value};
 use crate::settings::{App, Setting, Settings};
 use crate::template::json;
 
@@ -23,6 +24,8 @@ pub(super) struct Sources {
     /// The environments of its stacks are those of the deployed side: from an account, none is
     /// left open.
     pub(super) local: Assembly,
+    /// The logs of the environments, if there is a history that decides.
+    pub(super) histories: Option<Histories>,
 }
 
 /// The app as it is deployed.
@@ -57,9 +60,19 @@ pub(super) async fn load(settings: &Settings, host: &dyn Host) -> Result<Sources
     let directory = app(settings, default, host)?;
     let local = read(APP, &directory, settings)?;
     let mut local = context::complete(settings, default, Some(&connection), local, host).await?;
-    let (environments, warnings) = account::read(&connection, settings, &mut local, host).await?;
+    let repository = history::declared(settings, &local)?;
+    account::resolve(&connection, &mut local).await?;
+    let histories = match repository {
+        Some(log) => Some(Histories::open(log, &connection, settings, &local).await?),
+        None => None,
+    };
+    let further = |environment: &Environment| {
+        histories.as_ref().map(|histories| histories.stacks(environment)).unwrap_or_default()
+    };
+    let read = account::read(&connection, settings, &local, &further, host);
+    let (environments, warnings) = read.await?;
     let deployed = Deployed::Account(Account { environments, warnings, connection });
-    Ok(Sources { deployed, local })
+    Ok(Sources { deployed, local, histories })
 }
 
 /// Reads both assemblies at the same time. The account is asked for nothing but context that the
@@ -77,7 +90,7 @@ async fn assemblies(
     });
     let deployed = Deployed::Assembly(deployed?);
     let local = context::complete(settings, None, None, local?, host).await?;
-    Ok(Sources { deployed, local })
+    Ok(Sources { deployed, local, histories: None })
 }
 
 /// Reads an assembly.

@@ -12,13 +12,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-const STACKS: u8 = 3;
+pub(crate) const STACKS: u8 = 3;
 const NAMES: u8 = 4;
 const TYPES: u8 = 2;
 
 /// Where a resource is: number of the stack, number of the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place(u8, u8);
+pub(crate) struct Place(pub(crate) u8, pub(crate) u8);
 
 impl Place {
     pub(crate) fn location(self) -> Location {
@@ -178,8 +178,10 @@ impl History {
         let what = was.what_leads_to(&state(&world, salt), vec![refactor]);
         // Events of two branches with one content differ in their time.
         let at = self.revisions.len().to_string();
-        let hash =
-            self.log.append(cdkr::history::Event { parents, at, same_as: None, what }).unwrap();
+        let hash = self
+            .log
+            .append(cdkr::history::Event { parents, at, same_as: None, toward: None, what })
+            .unwrap();
         self.revisions.push(Revision { hash, world, salt });
     }
 

@@ -103,6 +103,28 @@ fn an_object_is_put_only_if_it_is_new() {
 }
 
 #[test]
+fn an_object_is_put_only_if_it_is_the_one_that_was_read() {
+    let world = world();
+    let client = world.s3();
+    let with = |tag: &str, text: &'static [u8]| {
+        let body = ByteStream::from_static(text);
+        let request = client.put_object().bucket(BUCKET).key("log").if_match(tag).body(body);
+        world.run(request.send())
+    };
+    let refused = with("\"0\"", b"zero").unwrap_err();
+    assert_eq!(refused.code(), Some("NoSuchKey"));
+    put(&world, "log", b"first".to_vec());
+    let read = world.run(client.get_object().bucket(BUCKET).key("log").send()).unwrap();
+    let tag = read.e_tag().unwrap();
+    let next = with(tag, b"second").unwrap();
+    let refused = with(tag, b"third").unwrap_err();
+    assert_eq!(refused.code(), Some("PreconditionFailed"));
+    assert!(with(next.e_tag().unwrap(), b"fourth").is_ok());
+    let keys = world.running.cloud().list_objects(BUCKET, "").unwrap();
+    assert_eq!(keys, ["log"], "the lock is no object");
+}
+
+#[test]
 fn a_template_of_a_megabyte_comes_from_the_bucket() {
     let world = world();
     let filler = "x".repeat(990_000);

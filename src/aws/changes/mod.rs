@@ -17,7 +17,7 @@ pub use changed::{ChangeDetail, ChangeSetChange};
 pub use events::{StackEvent, now};
 pub use refactors::{RefactorAction, RefactorRequest, RefactorState};
 pub use stacks::StackState;
-pub use staging::{MOST_INLINE_BYTES, PutError, TemplateAt, staged_url};
+pub use staging::{MOST_INLINE_BYTES, PutError, StoredText, TemplateAt, staged_url};
 
 /// Returns the text of an enumeration of the SDK, or nothing.
 fn text<T: AsRef<str>>(value: Option<&T>) -> String {

@@ -124,6 +124,81 @@ impl Session {
     }
 }
 
+/// A text in a bucket, and what tells it from any later one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredText {
+    /// The text.
+    pub text: String,
+    /// The entity tag.
+    pub tag: String,
+}
+
+impl Session {
+    /// Returns the text of an object in a bucket of the account of this session; `None` if there
+    /// is none.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn get_text(&self, bucket: &str, key: &str) -> Result<Option<StoredText>, AwsError> {
+        let owner = self.environment().account.as_str();
+        let answer = Box::pin(self.s3().call("GetObject", None, |sdk| {
+            sdk.get_object().bucket(bucket).key(key).expected_bucket_owner(owner).send()
+        }))
+        .await;
+        let object = match answer {
+            Ok(object) => object,
+            Err(error) if error.code() == Some("NoSuchKey") => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let lacks = |what| AwsError::Incomplete { call: self.s3().named("GetObject", None), what };
+        let tag = object.e_tag.ok_or_else(|| lacks("entity tag"))?;
+        let bytes = object.body.collect().await.map_err(|_| lacks("body that ends"))?;
+        let text = String::from_utf8(bytes.to_vec()).map_err(|_| lacks("text"))?;
+        Ok(Some(StoredText { text, tag }))
+    }
+
+    /// Puts a text into a bucket of the account of this session, if nobody has done so since it
+    /// was read: `read` is the entity tag from then, `None` if there was no such object. Returns
+    /// whether it is there now.
+    ///
+    /// # Errors
+    /// What the service or the network says.
+    pub async fn put_text_after(
+        &self,
+        bucket: &str,
+        key: &str,
+        text: &str,
+        read: Option<&str>,
+    ) -> Result<bool, AwsError> {
+        let owner = self.environment().account.as_str();
+        let answer = Box::pin(self.s3().call("PutObject", None, |sdk| {
+            sdk.put_object()
+                .bucket(bucket)
+                .key(key)
+                .expected_bucket_owner(owner)
+                .content_type("application/jsonl")
+                .set_if_match(read.map(str::to_owned))
+                .set_if_none_match(read.is_none().then(|| "*".to_owned()))
+                .body(ByteStream::from(text.as_bytes().to_vec()))
+                .send()
+        }))
+        .await;
+        match answer {
+            Ok(_) => Ok(true),
+            // The last one: it was there when it was read, and somebody has taken it away.
+            Err(error)
+                if matches!(
+                    error.code(),
+                    Some("PreconditionFailed" | "ConditionalRequestConflict" | "NoSuchKey")
+                ) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
 /// Returns the URL by which CloudFormation finds an object of a staging bucket.
 pub fn staged_url(environment: &Environment, bucket: &str, key: &str) -> String {
     let region = environment.region.as_str();

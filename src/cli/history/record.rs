@@ -129,7 +129,7 @@ struct OutputArgs {
 
 impl OutputArgs {
     fn style(&self) -> Style {
-        Style { paths: self.paths, explain: self.explain, verbose: self.verbose }
+        Style { paths: self.paths, explain: self.explain, verbose: self.verbose, asks: false }
     }
 
     fn is_json(&self) -> bool {

@@ -29,8 +29,8 @@ impl Drop for Held {
     }
 }
 
-/// Waits for the lock of an environment.
-pub(super) fn acquire(directory: &Path, now_ms: u64) -> Answer<Held> {
+/// Waits for the lock of a directory: that of an environment, or of a bucket.
+pub(crate) fn acquire(directory: &Path, now_ms: u64) -> Answer<Held> {
     let path = directory.join("lock");
     let mut file = wait(&path, File::try_lock)?;
     sign(&mut file, now_ms).map_err(ServiceError::io(&path))?;

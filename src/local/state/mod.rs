@@ -19,6 +19,7 @@ use super::clock::Ambient;
 use super::error::{Answer, ServiceError};
 use super::{advance, faults};
 use crate::model::Environment;
+pub(crate) use lock::{Held, acquire};
 pub(crate) use name::file_name;
 pub(crate) use tx::{Tx, entries};
 

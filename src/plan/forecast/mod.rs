@@ -28,6 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use after::after;
 pub use danger::{Allowed, AllowedError, PlannedChange, judge};
 pub use keep::as_the_app_says;
+pub use same_id::kept_ids;
 
 use super::steps::{Finding, Staying};
 use crate::compare::Comparison;

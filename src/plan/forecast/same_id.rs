@@ -15,6 +15,16 @@ use crate::template::{Reference, reference, rewrite};
 /// The key of the record.
 const KEPT_ID: &str = "cdkr:kept-id";
 
+/// Returns the logical IDs that a deployed template has kept: what the app calls the resource, and
+/// what it is called.
+pub fn kept_ids(template: &Template) -> Vec<(Text, Text)> {
+    let kept = template.resources().filter_map(|(old, body)| {
+        let new = body.get("Metadata")?.get(KEPT_ID)?.as_str()?;
+        Some((Text::from(new), old.clone()))
+    });
+    kept.collect()
+}
+
 /// What is deployed in place of what the app says.
 pub(super) struct SameIds {
     /// The stacks of the app, with the deployed logical IDs.

@@ -1,8 +1,10 @@
 //! Carries out a deployment: assets, moves, stacks, and the proof that nothing was replaced.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::super::carry_out::{Cancel, Carried, Progress, carry_out_with, interval};
+use super::super::carry_out::{Cancel, Carried, Progress, carry_out_with, interval, keep_moves};
+use super::super::history::{self, Doing, Followed};
 use super::super::planning::{Prepared, Refusals};
 use super::super::{Error, files};
 use super::failure::{self, DeploymentFailed};
@@ -15,8 +17,9 @@ use crate::deploy::{
     self, DeployError, DeployOptions, DeployRequest, Deployed, DeployedStack, Outcome,
 };
 use crate::event::Host;
+use crate::model::Environment;
 use crate::plan::{Allowed, PlannedChange, judge};
-use crate::settings::Deploying;
+use crate::settings::{Deploying, Method};
 
 /// Carries out a deployment as somebody has agreed to it: publishes assets, moves resources if the
 /// outlook says so, and deploys the stacks. If that fails and is rolled back, the moves of the
@@ -65,15 +68,23 @@ impl<'a> Work<'a> {
                 .map_err(|error| Error::Outputs { file: file.clone(), error })?;
         }
         self.publish().await?;
+        let histories = self.deployment.prepared.histories();
+        let place = self.deployment.settings.place();
         let (carried, moved) = self.move_resources().await?;
         if let Err(error) = moved {
             let undone =
                 failure::take_back_all(&self.deployment, &carried, &error, self.host, self.cancel);
             let undone = Box::pin(undone).await;
+            Box::pin(keep_moves(&place, &histories, &carried, Some(&error), self.host)).await;
             return Err(DeploymentFailed::moving(error, undone).into());
         }
+        // Whoever is killed from now on has moved the resources.
+        Box::pin(keep_moves(&place, &histories, &carried, None, self.host)).await;
         match Box::pin(self.deploy()).await? {
-            Ok(deployed) => self.finish(carried, deployed).await,
+            Ok(deployed) => {
+                Box::pin(self.keep_state(&histories, &carried, true)).await;
+                self.finish(carried, deployed).await
+            }
             Err(error) => {
                 let undone = if self.takes_back(&error) {
                     let left = failure::not_deployed(&self.deployment, &error);
@@ -88,6 +99,7 @@ impl<'a> Work<'a> {
                 } else {
                     failure::kept(&carried)
                 };
+                Box::pin(self.keep_state(&histories, &carried, false)).await;
                 let unwritten = self.write_outputs(error.deployed()).err();
                 Err(DeploymentFailed::deploying(error, undone, unwritten).into())
             }
@@ -188,6 +200,34 @@ impl<'a> Work<'a> {
         notes.extend(self.left_behind(&carried));
         let stacks = each_once(deployed.stacks);
         Ok(Finished { carried, stacks, proof, notes, unwritten })
+    }
+
+    /// Writes into the logs of the environments what was done there.
+    async fn keep_state(
+        &self,
+        histories: &BTreeMap<Environment, Arc<Followed>>,
+        carried: &[Carried],
+        has_succeeded: bool,
+    ) {
+        let Some(connection) = &self.deployment.prepared.connection else { return };
+        for (environment, followed) in histories {
+            let mut mine = self.deployment.stacks().filter(|it| it.environment == *environment);
+            let touched: BTreeSet<String> =
+                mine.by_ref().map(|stack| stack.stack.name.to_string()).collect();
+            if touched.is_empty() {
+                continue;
+            }
+            let mut app = self.deployment.assembly.stacks.iter();
+            let is_all = app.all(|stack| {
+                stack.environment != *environment || touched.contains(stack.stack.name.as_str())
+            });
+            let is_executed = self.deployment.deploying.method != Method::PrepareChangeSet;
+            let own = carried.iter().filter(|one| one.environment == *environment);
+            let moves = own.flat_map(|one| one.plan.net_moves()).collect();
+            let mut doing = Doing::of(moves, touched);
+            doing.is_complete = has_succeeded && is_all && is_executed;
+            Box::pin(history::keep(connection, followed, &doing, self.host)).await;
+        }
     }
 
     /// Whether moves are taken back: not from under a deployment that goes on.

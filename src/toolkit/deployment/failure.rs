@@ -243,7 +243,7 @@ pub(super) async fn take_back_all(
     if let Some((environment, run)) = failed
         && let Some(journal) = run.journal.clone().filter(|_| run.done > 0)
     {
-        let result = Box::pin(afterwards::revert(&place, &journal, host, cancel)).await;
+        let result = Box::pin(afterwards::undo(&place, &journal, host, cancel)).await;
         let error = result.err();
         all.push(Undone {
             environment: environment.clone(),

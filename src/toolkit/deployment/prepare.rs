@@ -188,7 +188,9 @@ async fn from_detection(
     let comparisons = &detection.outcome.environments;
     let targets = Targets::around(&asked, &assembly, comparisons, deploying);
     checks::check(&targets, &assembly, &detection.environments, deploying)?;
-    detection.narrow(targets.selection(&assembly));
+    let selection = targets.selection(&assembly);
+    detection.check_history(&selection)?;
+    detection.narrow(selection);
     detection.find_obstacles(&settings).await?;
     find_importers(&targets, &assembly, &mut detection).await?;
     let prepared = Box::pin(Prepared::of(&settings, detection, refused)).await?;

@@ -15,7 +15,7 @@ use crate::history::{
     Problem, Refactor, Snapshot, compose, open,
 };
 use crate::model::{ConstructPath, Environment, Location};
-use crate::settings::{Named, Pair, Scope, Settings};
+use crate::settings::{Named, Pair, Said, Scope, Settings};
 use crate::toolkit::detect::Outcome;
 use crate::toolkit::{Error, files};
 
@@ -335,6 +335,7 @@ impl Search<'_> {
                 source: Named::Location(mapping.source),
                 destination: Named::Location(mapping.destination),
                 scope: Scope::of(environment),
+                said: Said::Record,
                 origin: "the history".to_owned(),
             }));
         }

@@ -2,6 +2,7 @@
 //!
 //! The rules of a log are those of [`crate::history`]; here are the files, the app, and Git.
 
+mod environment;
 mod error;
 mod git;
 mod hook;
@@ -12,6 +13,8 @@ mod store;
 
 use std::path::Path;
 
+pub(super) use environment::{Doing, Followed, Histories, declared, keep, keep_run};
+pub use environment::{FollowError, environment_log};
 pub use error::HistoryError;
 pub use hook::{Hooked, install_hook};
 pub use merge::{Merged, Merging, merge_driver, prepare_merge};

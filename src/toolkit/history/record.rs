@@ -118,9 +118,10 @@ pub(super) fn outcome(
     let sources = Sources {
         deployed: Deployed::Assembly(without_values(deployed)),
         local: without_values(local),
+        histories: None,
     };
     let mut detection = Detection::of(&settings, sources, Previous::Kept)?;
-    detection.narrow(&Selection::All);
+    detection.narrow(Selection::All);
     detection.outcome.warnings.extend(warnings);
     Ok(detection.outcome)
 }
@@ -134,7 +135,7 @@ fn within(settings: &Settings, deployed: &Assembly, local: &Assembly) -> (Settin
     let (pairs, others): (Vec<Pair>, Vec<Pair>) = settings.pairs.into_iter().partition(is_there);
     settings.pairs = pairs;
     let warning = |pair: &Pair| {
-        let Pair { source, destination, scope, origin } = pair;
+        let Pair { source, destination, scope, origin, .. } = pair;
         format!(
             "{origin}: `{source}` → `{destination}` is for {scope}, and the app says of no stack \
              that it is there: it is not looked at"

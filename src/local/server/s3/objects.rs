@@ -53,19 +53,38 @@ fn range(text: &str, length: usize) -> Option<(usize, usize)> {
     (start < end).then_some((start, end))
 }
 
-/// `PutObject`.
+/// `PutObject`, with its conditions (S3, "Conditional writes").
 pub(super) fn put(target: &Target<'_>) -> Answer<Reply> {
-    let only_new = target.call.header("if-none-match") == Some("*");
-    if only_new && target.cloud.object_size(&target.bucket, &target.key)?.is_some() {
+    let content = target.content()?;
+    let (only_new, only_this) =
+        (target.call.header("if-none-match"), target.call.header("if-match"));
+    if only_new.is_some_and(|tag| tag != "*") {
         return Err(ServiceError::new(
-            "PreconditionFailed",
-            412,
-            "At least one of the pre-conditions you specified did not hold",
+            "NotImplemented",
+            501,
+            "A header you provided implies functionality that is not implemented",
         ));
     }
-    let content = target.content()?;
-    target.cloud.put_object(&target.bucket, &target.key, &content)?;
+    let (cloud, bucket, key) = (target.cloud, &target.bucket, &target.key);
+    // Nobody else writes between the look and the act.
+    let held = (only_new.is_some() || only_this.is_some()).then(|| cloud.hold_bucket(bucket));
+    let _held = held.transpose()?;
+    if only_new.is_some() && cloud.object_size(bucket, key)?.is_some() {
+        return Err(failed_condition());
+    }
+    if let Some(tag) = only_this {
+        let Some(now) = cloud.get_object(bucket, key)? else { return Err(target.no_key()) };
+        if etag(&now).trim_matches('"') != tag.trim_matches('"') {
+            return Err(failed_condition());
+        }
+    }
+    cloud.put_object(bucket, key, &content)?;
     Ok(Reply::empty(200).with("etag", etag(&content)))
+}
+
+fn failed_condition() -> ServiceError {
+    let text = "At least one of the pre-conditions you specified did not hold";
+    ServiceError::new("PreconditionFailed", 412, text)
 }
 
 /// `DeleteObject`.

@@ -1,0 +1,109 @@
+//! Why the history does not let a use case go on.
+
+use std::path::PathBuf;
+
+use crate::history::{ParseError, Problem, ReplayError};
+use crate::model::Environment;
+
+/// Why the history does not let a use case go on. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum FollowError {
+    /// The log cannot be read.
+    #[error("cannot read `{}`", .file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The log is not one.
+    #[error("{}:{}:{}: {}", .file.display(), .source.line, .source.column, .source.problem)]
+    Malformed {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        source: ParseError,
+    },
+    /// The log cannot be followed.
+    #[error("`{}`: {source}", .file.display())]
+    Log {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: Problem,
+    },
+    /// The app is not as the log says.
+    #[error(
+        "the app is not as the last event of `{}` says: {}. Nothing was changed", .file.display(),
+        .differences.join("; ")
+    )]
+    NotRecorded {
+        /// The file.
+        file: PathBuf,
+        /// The stacks that differ, a phrase each.
+        differences: Vec<String>,
+    },
+    /// The log of an environment is not one.
+    #[error(
+        "the log of {environment}, `{place}`, cannot be followed: {source}. Nothing was changed"
+    )]
+    Environment {
+        /// The account and region.
+        environment: Environment,
+        /// Where it is.
+        place: String,
+        /// What is wrong.
+        source: ParseError,
+    },
+    /// An environment cannot catch up.
+    #[error("{environment}: {source}")]
+    Replay {
+        /// The account and region.
+        environment: Environment,
+        /// Why.
+        source: Box<ReplayError>,
+    },
+    /// Somebody else has changed stacks between which resources are to move.
+    #[error(
+        "{environment} was changed behind its log's back, and resources are to move there: {}. \
+         Nobody can say that these are still the same resources. Nothing was changed",
+        .stacks.join("; ")
+    )]
+    ChangedBehind {
+        /// The account and region.
+        environment: Environment,
+        /// The stacks, with what is the matter: a phrase each.
+        stacks: Vec<String>,
+    },
+    /// There is no log of this environment.
+    #[error("{environment}: {reason}")]
+    NoLog {
+        /// The account and region.
+        environment: Environment,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl FollowError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NotRecorded { .. } => {
+                "`cdkr history record` records the state of the app, with its moves; \
+                 `--no-history` goes on without the history"
+            }
+            Self::ChangedBehind { .. } => {
+                "bring the stacks back to what was deployed last, or let the evidence and `--map` \
+                 decide: `--no-history`"
+            }
+            Self::Replay { .. } | Self::Environment { .. } => {
+                "`--no-history` lets the evidence and `--map` decide in place of the history"
+            }
+            Self::Malformed { .. } | Self::Log { .. } => {
+                "nothing was changed; `--no-history` goes on without the history"
+            }
+            Self::Unreadable { .. } | Self::NoLog { .. } => return None,
+        })
+    }
+}
