@@ -161,7 +161,7 @@ fn propose(old: &[Name], new: &[Name]) -> Vec<(usize, usize)> {
     } else {
         by_words(old, new)
     };
-    pairs.sort_by_key(|(left, right)| (-old[*left].likeness(&new[*right]), *left));
+    pairs.sort_by_cached_key(|(left, right)| (-old[*left].likeness(&new[*right]), *left));
     pairs
 }
 
