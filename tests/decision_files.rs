@@ -77,7 +77,7 @@ fn what_is_left_to_be_replaced_is_not_asked_about_again() {
     assert_eq!(environment["ambiguous"].as_array().unwrap().len(), 0);
     let removed = environment["removed"].as_array().unwrap();
     assert_eq!(removed.len(), 14);
-    assert_eq!(removed[0]["excluded"], "left to be replaced by cdkr.decisions.json:1:15");
+    assert_eq!(removed[0]["excluded"], "left to be replaced: cdkr.decisions.json:1:15");
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn twins(names: &[&str]) -> [Stack; 1] {
 
 fn left(names: &[&str]) -> Decisions {
     let entry = |name: &&str| LeftEntry {
-        what: Reference::Location(name.parse().unwrap()),
+        resource: Reference::Location(name.parse().unwrap()),
         origin: "the terminal".to_owned(),
     };
     Decisions { left: names.iter().map(entry).collect(), ..Decisions::default() }

@@ -16,10 +16,11 @@ use crate::registry;
 pub struct Decisions {
     /// Resources that are the same.
     pub pairs: Vec<DecidedPair>,
-    /// Deployed resources that are nothing that exists now.
-    pub left: Vec<LeftEntry>,
     /// Resources that are never matched.
     pub skip: Vec<SkipEntry>,
+    /// Deployed resources that are nothing that exists now. One that is not deployed (any more)
+    /// says nothing.
+    pub left: Vec<LeftEntry>,
     /// Whether the pairs are all that may move: whatever else the evidence finds is told, and
     /// stays unmatched.
     pub only: bool,
@@ -41,15 +42,6 @@ pub struct DecidedPair {
     /// The resource as it is now.
     pub destination: Reference,
     /// Where it was said: a flag, a file.
-    pub origin: String,
-}
-
-/// "This deployed resource is nothing that exists now": a deployment replaces it.
-#[derive(Clone, Debug)]
-pub struct LeftEntry {
-    /// The deployed resource. One that is not there any more is no error: it was replaced.
-    pub what: Reference,
-    /// Where it was said.
     pub origin: String,
 }
 
@@ -86,6 +78,16 @@ pub struct Settled {
     /// Resources as they are now.
     pub local: BTreeSet<Location>,
     /// Who knows it.
+    pub origin: String,
+}
+
+/// "This deployed resource is nothing that exists now": it is left to be replaced, and nobody is
+/// asked about it again.
+#[derive(Clone, Debug)]
+pub struct LeftEntry {
+    /// The deployed resource.
+    pub resource: Reference,
+    /// Where it was said: a person at the terminal, a file.
     pub origin: String,
 }
 
@@ -183,21 +185,30 @@ impl Side<'_> {
         }
         used
     }
+}
 
-    /// Marks what was left to be replaced.
+impl Side<'_> {
+    /// Marks deployed resources that somebody has left to be replaced.
     ///
     /// # Errors
     /// When an entry names several resources.
     pub(super) fn leave(&mut self, left: &[LeftEntry]) -> Result<(), CompareError> {
-        for LeftEntry { what, origin } in left {
-            let found = self.find(what);
-            if found.is_empty() {
-                continue;
+        for LeftEntry { resource, origin } in left {
+            match self.find(resource).as_slice() {
+                [] => {}
+                [id] => {
+                    let node = &mut self.nodes[*id as usize];
+                    node.excluded = Some(format!("left to be replaced: {origin}"));
+                    node.skipped_by = Some(origin.clone());
+                }
+                several => {
+                    return Err(CompareError::VagueDecision {
+                        reference: resource.to_string(),
+                        origin: origin.clone(),
+                        candidates: several.iter().map(|id| self.location(*id)).collect(),
+                    });
+                }
             }
-            let id = self.find_one(what, origin, true)?;
-            let node = &mut self.nodes[id as usize];
-            node.excluded = Some(format!("left to be replaced: {origin}"));
-            node.skipped_by = Some(origin.clone());
         }
         Ok(())
     }

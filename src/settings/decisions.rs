@@ -86,20 +86,6 @@ pub struct Pair {
     pub said: Said,
 }
 
-/// A deployed resource that is nothing that exists now: a deployment replaces it, and nobody is
-/// asked about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// What it is called where it is deployed.
-    pub source: Named,
-    /// Where this holds.
-    pub scope: Scope,
-    /// The place in a file that says so, or who else does.
-    pub origin: String,
-    /// Who said it.
-    pub said: Said,
-}
-
 /// What a file of decisions says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decided {
@@ -115,6 +101,17 @@ pub struct Skip {
     /// A location, a construct path or a resource type; wildcards stand for several.
     pub what: String,
     /// The place in the file that says so.
+    pub origin: String,
+}
+
+/// A deployed resource that is nothing that exists now: it is left to be replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// What it is called where it is deployed.
+    pub what: Named,
+    /// Where this holds.
+    pub scope: Scope,
+    /// Who says so: a person at the terminal, or the place in a file.
     pub origin: String,
 }
 

@@ -199,14 +199,14 @@ pub struct Settings {
     pub lookups: bool,
     /// Pairs that people decided.
     pub pairs: Vec<Pair>,
-    /// Deployed resources that people left to be replaced.
-    pub left: Vec<Left>,
     /// Whether nothing but `pairs` may be moved.
     pub only: bool,
     /// The file in which decisions are written down; it need not be there.
     pub decision_file: Setting<PathBuf>,
     /// What people excluded.
     pub skip: Vec<Skip>,
+    /// What people left to be replaced.
+    pub left: Vec<Left>,
     /// Types that somebody says CloudFormation can move.
     pub assume_refactorable: Vec<String>,
     /// Types that somebody says CloudFormation cannot move.

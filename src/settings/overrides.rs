@@ -69,10 +69,9 @@ pub(super) fn read(directory: &Path, file: &Path, said: Said) -> Result<Decided,
                 decided.pairs.push(pair(names.0, names.1, &entry.scope, said)?);
             }
             None => decided.left.push(Left {
-                source: name(&entry.source, &first)?,
+                what: name(&entry.source, &first)?,
                 scope: entry.scope,
                 origin: first,
-                said,
             }),
         }
     }

@@ -36,12 +36,13 @@ impl<'a> Entry<'a> {
 
     pub(super) fn left(left: &'a Left) -> Self {
         Self {
-            source: &left.source,
-            text: left.source.to_string(),
+            source: &left.what,
+            text: left.what.to_string(),
             destination: None,
             scope: &left.scope,
             origin: &left.origin,
-            said: left.said,
+            // Whoever says so, nothing goes on from there.
+            said: Said::File,
         }
     }
 
@@ -118,6 +119,22 @@ struct Spot {
     local: Option<usize>,
 }
 
+/// What an entry says that a name is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Next {
+    Name(String),
+    Nothing,
+}
+
+impl Next {
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Name(name) => Some(name),
+            Self::Nothing => None,
+        }
+    }
+}
+
 /// Where a deployed resource may have gone.
 #[derive(Debug, Default)]
 struct Walk {
@@ -185,17 +202,11 @@ impl<'b, 'a> Book<'b, 'a> {
             let walk = self.walk(start)?;
             matched.extend(walk.by.first());
             matched.extend(now.as_ref().map(|(by, _)| *by));
-            let is_settled = match now {
-                Some((by, Some(to))) => {
-                    self.take_now(source, (by, &to), &walk, is_excluded, &mut resolved)
-                }
-                Some((by, None)) => {
-                    resolved.left.push((source, by));
-                    resolved.settle(&walk.by);
-                    true
-                }
-                None => false,
-            };
+            let is_settled = now.is_some_and(|(by, to)| {
+                to.name().is_some_and(|to| {
+                    self.take_now(source, (by, to), &walk, is_excluded, &mut resolved)
+                })
+            });
             if is_settled {
                 continue;
             }
@@ -287,21 +298,17 @@ impl<'b, 'a> Book<'b, 'a> {
 
     /// Returns what the decisions of now, or those of files, say of a name: the entry, and the
     /// next name if it is one.
-    fn next(
-        &self,
-        spot: &Spot,
-        now: bool,
-    ) -> Result<Option<(usize, Option<String>)>, DecisionError> {
+    fn next(&self, spot: &Spot, now: bool) -> Result<Option<(usize, Next)>, DecisionError> {
         let wanted = |number: &&usize| self.entries[**number].is_now() == now;
         let lists = [
             spot.deployed.and_then(|at| self.by_deployed.get(&at)),
             spot.local.and_then(|at| self.by_local.get(&at)),
             self.by_text.get(key(&spot.text)),
         ];
-        let mut said: Vec<(usize, Option<String>)> = Vec::new();
+        let mut said: Vec<(usize, Next)> = Vec::new();
         for number in lists.into_iter().flatten().flatten().filter(wanted) {
-            let destination = self.entries[*number].destination.as_ref();
-            said.push((*number, destination.map(|(_, text)| text.clone())));
+            let to = self.entries[*number].destination.as_ref();
+            said.push((*number, to.map_or(Next::Nothing, |(_, text)| Next::Name(text.clone()))));
         }
         if said.is_empty() {
             for number in self.patterns.iter().filter(wanted) {
@@ -311,7 +318,7 @@ impl<'b, 'a> Book<'b, 'a> {
             }
         }
         let Some(first) = said.first().cloned() else { return Ok(None) };
-        match said.iter().find(|(_, to)| !self.is_same(to.as_deref(), first.1.as_deref())) {
+        match said.iter().find(|(_, to)| !self.is_same(to.name(), first.1.name())) {
             Some((other, _)) => Err(DecisionError::Conflict {
                 name: spot.text.clone(),
                 first: self.entries[first.0].written(),
@@ -333,7 +340,7 @@ impl<'b, 'a> Book<'b, 'a> {
     }
 
     /// Returns what a pattern makes of a name.
-    fn filled(&self, number: usize, spot: &Spot) -> Option<Option<String>> {
+    fn filled(&self, number: usize, spot: &Spot) -> Option<Next> {
         let entry = &self.entries[number];
         let Named::Pattern(pattern) = entry.source else { return None };
         let deployed = spot.deployed.map(|at| &self.deployed.resources[at]);
@@ -342,9 +349,9 @@ impl<'b, 'a> Book<'b, 'a> {
             [Some(spot.text.as_str()), there.map(|one| &*one.text), there.and_then(|one| one.path)];
         let captures = names.into_iter().flatten().find_map(|name| pattern.captures(name))?;
         Some(match &entry.destination {
-            Some((Named::Pattern(destination), _)) => Some(destination.filled(&captures)),
-            Some((_, text)) => Some(text.clone()),
-            None => None,
+            Some((Named::Pattern(destination), _)) => Next::Name(destination.filled(&captures)),
+            Some((_, text)) => Next::Name(text.clone()),
+            None => Next::Nothing,
         })
     }
 
@@ -359,7 +366,7 @@ impl<'b, 'a> Book<'b, 'a> {
                 break;
             }
             walk.by.push(number);
-            let Some(to) = to else {
+            let Next::Name(to) = to else {
                 walk.end = Some(number);
                 break;
             };
@@ -438,7 +445,7 @@ impl<'b, 'a> Book<'b, 'a> {
         let now = resolved.pairs.clone();
         for held in open.values() {
             let there = self.here(held.destination).filter(|there| *there != held.source);
-            let is_free = there.is_none_or(|there| self.goes_on(there, held, &open, resolved));
+            let is_free = there.is_none_or(|there| Self::goes_on(there, held, &open, resolved));
             let comes_again = self.local.one(&self.deployed.resources[held.source].text);
             let is_record = held.by.iter().all(|one| self.entries[*one].said == Said::Record);
             // Somebody says now that what is there stays.
@@ -469,7 +476,7 @@ impl<'b, 'a> Book<'b, 'a> {
         loop {
             let is_done = |held: &&Held| {
                 let there = self.here(held.destination).filter(|there| *there != held.source);
-                there.is_some_and(|there| !self.goes_on(there, held, open, resolved))
+                there.is_some_and(|there| !Self::goes_on(there, held, open, resolved))
                     && self.local.one(&self.deployed.resources[held.source].text).is_some()
             };
             let Some(source) = open.values().find(is_done).map(|held| held.source) else {
@@ -481,7 +488,6 @@ impl<'b, 'a> Book<'b, 'a> {
 
     /// Whether what is deployed at the destination of a pair leaves it.
     fn goes_on(
-        &self,
         there: usize,
         held: &Held,
         open: &BTreeMap<usize, Held>,

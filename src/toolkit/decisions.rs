@@ -298,12 +298,12 @@ impl<'a> Known<'a> {
             let entry = &entries[*number];
             decisions.pairs.extend(self.named(entry));
             if entry.destination.is_none() {
-                let what = reference(entry.source, &self.sides.deployed);
-                decisions.left.push(LeftEntry { what, origin: entry.origin.to_owned() });
+                let resource = reference(entry.source, &self.sides.deployed);
+                decisions.left.push(LeftEntry { resource, origin: entry.origin.to_owned() });
             }
         }
         decisions.left.extend(resolved.left.iter().map(|(source, by)| LeftEntry {
-            what: location(deployed, *source),
+            resource: location(deployed, *source),
             origin: entries[*by].origin.to_owned(),
         }));
         decisions.notes.clone_from(&resolved.notes);

@@ -135,8 +135,7 @@ fn with(mut settings: Settings, questioning: &Questioning) -> Settings {
             origin: ORIGIN.to_owned(),
         }));
         settings.left.extend(decided.left.iter().map(|location| Left {
-            source: Named::Location(location.clone()),
-            said: Said::Now,
+            what: Named::Location(location.clone()),
             scope: scope.clone(),
             origin: ORIGIN.to_owned(),
         }));
