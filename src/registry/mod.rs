@@ -1,24 +1,37 @@
 //! What is known of resource types: which properties identify them, which cannot be changed,
-//! what can be moved, what must not be lost, what two definitions have in common.
+//! what can be moved, what must not be lost, what two definitions have in common, and what it takes
+//! to bring a resource from one state to another ([`update()`]).
 //!
 //! In: the name of a type. Out: a [`TypeInfo`], or the answer to a question. Called by
 //! `compare`, `plan`, `report`, `aws` and `toolkit`. Pure; the data lies in `data/` and is part of
 //! the program.
 
+mod flatten;
 mod identity;
+mod patch;
 mod path;
+mod pointer;
 mod refactor;
 mod regions;
 mod replacement;
+#[cfg(test)]
+mod samples;
+mod schema;
 mod table;
+mod update;
 
 use std::sync::LazyLock;
 
+pub use flatten::{Leaf, Segment, UnflattenError, flatten, unflatten};
 pub use identity::{Clash, Identity, Key, Part, identity};
+pub use patch::{Operation, ParseError, PatchError, apply, diff, parse as parse_patch};
+pub use pointer::{Pointer, PointerError};
 pub use refactor::{refactor_block, refactor_block_is_uncertain};
 pub use regions::lacks_refactoring;
 pub use replacement::{Replacement, replacement, snapshots_by_default};
+pub use schema::Schema;
 pub use table::{TypeInfo, lookup, source};
+pub use update::{Judged, Mode, Update, Verdict, judge, update};
 
 /// Whether data, or an identity that others rely on, is lost when a resource of this type is
 /// replaced: tables, buckets, keys, certificates… (our own list, `data/stateful-types.txt`). Of a

@@ -4,10 +4,17 @@
 /// container holds for all that is in it. `*` in the schema stands for any index or key. Schemas
 /// do not always write the `*` of a list, so an index in the given path may have no counterpart.
 pub(super) fn covers(schema: &str, path: &str) -> bool {
-    let mut segments = path.split('/');
-    for wanted in schema.split('/') {
+    covers_tokens(schema.split('/'), path.split('/'))
+}
+
+/// As [`covers`], for paths that are split already: keys may contain a slash.
+pub(super) fn covers_tokens<'a>(
+    schema: impl Iterator<Item = &'a str>,
+    mut path: impl Iterator<Item = &'a str>,
+) -> bool {
+    for wanted in schema {
         loop {
-            match segments.next() {
+            match path.next() {
                 None => return false,
                 Some(segment) if wanted == "*" || wanted == segment => break,
                 Some(segment) if is_index(segment) => {}
