@@ -1,8 +1,18 @@
 //! What a change means, beyond what it is.
 //!
 //! In: the stacks of one environment in two states. Out: the changes of permissions between them
-//! ([`permissions()`]). Called by `toolkit`; `report` renders what is found. Pure.
+//! ([`permissions()`]); a graph of everything that happens with what follows from it ([`diff()`]);
+//! and what rules say of that ([`Rules`]). Called by `toolkit`; `report` renders what is found.
+//! Pure.
 
+mod diff;
+mod marks;
+pub mod model;
 mod permissions;
+mod read;
+mod rules;
 
+pub use diff::{Joining, diff};
+pub use marks::{mark_losses, mark_permissions};
 pub use permissions::{PermissionChange, PermissionKind, permissions};
+pub use rules::{Action, Place, Risk, RuleError, Rules, Verdict};

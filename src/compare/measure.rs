@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn the_measure_is_that_of_c2a() {
-        let text = include_str!("../../fixtures/vectors/c2a-similarity.json");
+        let text = include_str!("../../fixtures/vectors/c2a-measure.json");
         let vectors = json::parse(text).unwrap();
         let number = |row: &Value, key: &str| -> f64 {
             let Some(Value::Number(number)) = row.get(key) else { panic!("a number") };
