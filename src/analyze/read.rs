@@ -53,7 +53,14 @@ const SECTIONS: [(&str, ComponentKind, Space); 5] = [
 impl Reader {
     fn components(&mut self, stack: &Stack) {
         let name = Text::from(stack.name.as_str());
-        let root = self.push(ComponentKind::Stack, None, &name, &name, None, Value::Null);
+        let root = self.push(Component {
+            kind: ComponentKind::Stack,
+            subtype: None,
+            name: name.clone(),
+            stack: name.clone(),
+            path: None,
+            body: Value::Null,
+        });
         self.stacks.insert(name.clone(), root);
         for (section, kind, space) in SECTIONS {
             for (id, body) in stack.template.section(section).into_iter().flat_map(Object::iter) {
@@ -69,7 +76,14 @@ impl Reader {
                 let (body, path) = without_path(body);
                 let export = body.get("Export").and_then(|export| export.get("Name"));
                 let export = export.and_then(Value::as_str).map(Text::from);
-                let component = self.push(kind, subtype, id, &name, path.clone(), body);
+                let component = self.push(Component {
+                    kind,
+                    subtype,
+                    name: id.clone(),
+                    stack: name.clone(),
+                    path: path.clone(),
+                    body,
+                });
                 self.named.insert((name.clone(), space, id.clone()), component);
                 if let Some(export) = export.filter(|_| kind == ComponentKind::Output) {
                     self.exports.insert(export, component);
@@ -82,17 +96,8 @@ impl Reader {
         }
     }
 
-    fn push(
-        &mut self,
-        kind: ComponentKind,
-        subtype: Option<Text>,
-        name: &Text,
-        stack: &Text,
-        path: Option<Text>,
-        body: Value,
-    ) -> ComponentId {
-        let (name, stack) = (name.clone(), stack.clone());
-        self.model.components.push(Component { kind, subtype, name, stack, path, body });
+    fn push(&mut self, component: Component) -> ComponentId {
+        self.model.components.push(component);
         self.model.components.len() - 1
     }
 
@@ -111,8 +116,14 @@ impl Reader {
             let known = self.constructs.get(&prefix).copied();
             outer = known.unwrap_or_else(|| {
                 let name = Text::from(prefix.rsplit('/').next().unwrap_or_default());
-                let kind = ComponentKind::Construct;
-                let own = self.push(kind, None, &name, stack, Some(prefix.clone()), Value::Null);
+                let own = self.push(Component {
+                    kind: ComponentKind::Construct,
+                    subtype: None,
+                    name,
+                    stack: stack.clone(),
+                    path: Some(prefix.clone()),
+                    body: Value::Null,
+                });
                 self.contain(outer, own);
                 self.constructs.insert(prefix, own);
                 own

@@ -91,7 +91,7 @@ impl FromStr for Pointer {
             return Ok(Self::root());
         }
         let tokens = text.strip_prefix('/').map(|rest| rest.split('/').map(unescape));
-        let tokens = tokens.and_then(|tokens| tokens.collect::<Option<_>>());
+        let tokens = tokens.and_then(Iterator::collect::<Option<_>>);
         tokens.map(Self).ok_or_else(|| PointerError(text.to_owned()))
     }
 }

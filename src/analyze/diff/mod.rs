@@ -12,12 +12,14 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap as HashMap;
 
 use super::model::{
-    Component, ComponentId, ComponentKind, Graph, Operation, OperationId, OperationKind, Side,
+    Component, ComponentId, ComponentKind, Graph, Operation, OperationId, OperationKind,
+    PropertyChange, Side,
 };
 use super::read::read;
-use crate::compare::Comparison;
+use crate::compare::{Comparison, Difference};
 use crate::model::{Location, Stack, Text, Value};
 use crate::registry::{Schema, Segment};
+use crate::template::{self, Reference};
 use value::Change;
 
 /// What says which resources of the two sides are the same.
@@ -36,7 +38,12 @@ pub enum Joining<'a> {
 /// that of the components of the new side, then that of what goes.
 pub fn diff(before: &[Stack], after: &[Stack], joining: Joining<'_>) -> Graph {
     let graph = Graph { before: read(before), after: read(after), operations: Vec::new() };
-    let mut differ = Differ { graph, schemas: HashMap::default(), mapped: BTreeMap::new() };
+    let mut differ = Differ {
+        graph,
+        schemas: HashMap::default(),
+        mapped: BTreeMap::new(),
+        renamed: HashMap::default(),
+    };
     let pairs = differ.pairs(joining);
     let mut operations = Vec::new();
     differ.operations(&pairs, joining, &mut operations);
@@ -70,6 +77,8 @@ struct Differ {
     schemas: HashMap<Text, Option<Schema>>,
     /// What the comparison maps, by the new place, and whether CloudFormation cannot move it.
     mapped: BTreeMap<Location, bool>,
+    /// Deployed definitions in which resources have the names that they have now.
+    renamed: HashMap<ComponentId, Value>,
 }
 
 impl Differ {
@@ -77,6 +86,7 @@ impl Differ {
         let mut pairs = Pairs::default();
         if let Joining::Comparison(comparison) = joining {
             self.join(comparison, &mut pairs);
+            self.rename_references(&pairs);
         }
         let mut groups: BTreeMap<(ComponentKind, Option<Text>), [Vec<ComponentId>; 2]> =
             BTreeMap::new();
@@ -138,9 +148,45 @@ impl Differ {
         }
     }
 
+    /// Notes how outputs read with the new names of resources: what merely repeats them is no
+    /// change.
+    fn rename_references(&mut self, pairs: &Pairs) {
+        let components = &self.graph.before.components;
+        let named: HashMap<(&str, &str), ComponentId> = components
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| one.kind == ComponentKind::Resource)
+            .map(|(id, one)| ((one.stack.as_str(), one.name.as_str()), id))
+            .collect();
+        let new_name = |stack: &Text, name: &str| {
+            let after = pairs.to_after.get(named.get(&(stack.as_str(), name))?)?;
+            let after = &self.graph.after.components[*after];
+            (after.stack == *stack && after.name != name).then_some(&after.name)
+        };
+        let outputs = components.iter().enumerate();
+        for (id, output) in outputs.filter(|(_, one)| one.kind == ComponentKind::Output) {
+            let body = template::rewrite(&output.body, &mut |found| match found {
+                Reference::Name(name, attribute) => {
+                    let name = new_name(&output.stack, name)?;
+                    Some(template::reference(name, attribute))
+                }
+                _ => None,
+            });
+            if body != output.body {
+                self.renamed.insert(id, body);
+            }
+        }
+    }
+
+    /// Returns a definition as it is compared.
+    fn body(&self, side: Side, id: ComponentId) -> &Value {
+        let renamed = (side == Side::Before).then(|| self.renamed.get(&id)).flatten();
+        renamed.unwrap_or_else(|| &self.graph.side(side).components[id].body)
+    }
+
     /// Pairs components of one kind and type: first those with the same name, then the rest.
     fn pair_group(&self, old: &[ComponentId], new: &[ComponentId], pairs: &mut Pairs) {
-        let body = |side: Side, id: ComponentId| &self.graph.side(side).components[id].body;
+        let body = |side: Side, id: ComponentId| self.body(side, id);
         let mut by_name: HashMap<(&Text, &Text), [Vec<ComponentId>; 2]> = HashMap::default();
         let mut names = Vec::new();
         for (at, (side, ids)) in [(Side::Before, old), (Side::After, new)].into_iter().enumerate() {
@@ -239,7 +285,7 @@ impl Differ {
         before: ComponentId,
         after: ComponentId,
         joining: Joining<'_>,
-        differences: &HashMap<Location, Vec<Difference<'_>>>,
+        differences: &HashMap<Location, Vec<&Difference>>,
     ) -> Vec<Change> {
         let is = &self.graph.after.components[after];
         let subtype = is.subtype.clone().unwrap_or_default();
@@ -257,9 +303,8 @@ impl Differ {
         let of_comparison =
             is.kind == ComponentKind::Resource && matches!(joining, Joining::Comparison(_));
         if !of_comparison {
-            return value::change(&was.body, &is.body, (&[], &[]), &is_unordered)
-                .into_iter()
-                .collect();
+            let (was, is) = (self.body(Side::Before, before), self.body(Side::After, after));
+            return value::change(was, is, (&[], &[]), &is_unordered).into_iter().collect();
         }
         let found = differences.get(&Location::new(&is.stack, &is.name));
         let found = found.map(Vec::as_slice).unwrap_or_default();
@@ -272,7 +317,7 @@ impl Differ {
         outer: Option<OperationId>,
         (before, after): (ComponentId, ComponentId),
     ) {
-        let Change { change: kind, old, new, inner } = change;
+        let Change { kind, old, new, inner } = change;
         let kind = OperationKind::Property { change: *kind, old: old.clone(), new: new.clone() };
         let operation = Operation::new(kind, Some(before), Some(after));
         let id = self.graph.add(Operation { outer, ..operation });
@@ -282,13 +327,8 @@ impl Differ {
     }
 }
 
-use crate::compare::Difference as Found;
-
-/// A difference that a comparison found.
-type Difference<'a> = &'a Found;
-
 /// The differences of a comparison, by the new place of the resource.
-fn differences(comparison: &Comparison) -> HashMap<Location, Vec<&Found>> {
+fn differences(comparison: &Comparison) -> HashMap<Location, Vec<&Difference>> {
     let moved = comparison
         .mappings
         .iter()
@@ -302,7 +342,7 @@ fn differences(comparison: &Comparison) -> HashMap<Location, Vec<&Found>> {
 
 /// Returns the change that a difference is, with what is in it.
 fn of_difference(
-    difference: &Found,
+    difference: &Difference,
     was: &Component,
     is: &Component,
     is_unordered: &dyn Fn(&[Segment]) -> bool,
@@ -310,23 +350,28 @@ fn of_difference(
     let (old, new) = (difference.old.as_ref(), difference.new.as_ref());
     let new_path = path_of(&difference.property, &is.body, &was.body);
     let old_path = path_of(&difference.property, &was.body, &is.body);
-    use super::model::PropertyChange as Kind;
     Some(match (old, new) {
         (Some(old), Some(new)) => {
             let plain = Change {
-                change: Kind::Update,
+                kind: PropertyChange::Update,
                 old: Some(old_path.clone()),
                 new: Some(new_path.clone()),
                 inner: Vec::new(),
             };
             value::change(old, new, (&old_path, &new_path), is_unordered).unwrap_or(plain)
         }
-        (None, Some(_)) => {
-            Change { change: Kind::Insert, old: None, new: Some(new_path), inner: Vec::new() }
-        }
-        (Some(_), None) => {
-            Change { change: Kind::Remove, old: Some(old_path), new: None, inner: Vec::new() }
-        }
+        (None, Some(_)) => Change {
+            kind: PropertyChange::Insert,
+            old: None,
+            new: Some(new_path),
+            inner: Vec::new(),
+        },
+        (Some(_), None) => Change {
+            kind: PropertyChange::Remove,
+            old: Some(old_path),
+            new: None,
+            inner: Vec::new(),
+        },
         (None, None) => return None,
     })
 }

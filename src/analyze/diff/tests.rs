@@ -49,7 +49,7 @@ fn shown(graph: &Graph, id: OperationId) -> String {
     }
     if let Some(cause) = operation.cause {
         let cause = &graph.operations[cause];
-        text += &format!(" because of {} {}", name(cause), components(graph, cause));
+        return format!("{text} because of {} {}", name(cause), components(graph, cause));
     }
     text
 }
@@ -84,7 +84,7 @@ fn expected(operation: &Value) -> String {
     if let Some((cause, components)) = text("cause").split_once(':') {
         let names = [("Update", "UPDATE"), ("Rename", "RENAME"), ("Replace", "REPLACE")];
         let cause = names.iter().find(|(name, _)| cause.starts_with(name)).unwrap().1;
-        shown += &format!(" because of {cause} {components}");
+        return format!("{shown} because of {cause} {components}");
     }
     shown
 }

@@ -4,6 +4,9 @@
 //! a key counts for something by itself, and strings are alike by their pairs of letters. Unlike
 //! there, only equality decides whether anything changes.
 
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
 use rustc_hash::FxHashMap as HashMap;
 
 use crate::analyze::model::{Path, PropertyChange};
@@ -25,7 +28,7 @@ pub(super) struct Likeness {
 /// A change of a property with the changes of what is in it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Change {
-    pub(super) change: PropertyChange,
+    pub(super) kind: PropertyChange,
     pub(super) old: Option<Path>,
     pub(super) new: Option<Path>,
     pub(super) inner: Vec<Self>,
@@ -238,8 +241,8 @@ fn numbered(items: &[Value]) -> Vec<(Segment, &Value)> {
 }
 
 impl Change {
-    fn new(change: PropertyChange, old: Option<&Path>, new: Option<&Path>) -> Self {
-        Self { change, old: old.cloned(), new: new.cloned(), inner: Vec::new() }
+    fn new(kind: PropertyChange, old: Option<&Path>, new: Option<&Path>) -> Self {
+        Self { kind, old: old.cloned(), new: new.cloned(), inner: Vec::new() }
     }
 }
 
@@ -257,7 +260,7 @@ pub(super) fn pairs(old: &[&Value], new: &[&Value]) -> Vec<Pair> {
     let mut free_new = vec![true; new.len()];
     let mut found = Vec::new();
     // Equal ones need no comparison with all the others.
-    let mut equal: HashMap<String, std::collections::VecDeque<usize>> = HashMap::default();
+    let mut equal: HashMap<String, VecDeque<usize>> = HashMap::default();
     for (at, value) in new.iter().enumerate() {
         equal.entry(canonical(value)).or_default().push_back(at);
     }
@@ -305,7 +308,8 @@ fn canonical(value: &Value) -> String {
                 members.sort_unstable_by_key(|(key, _)| *key);
                 out.push('{');
                 for (key, value) in members {
-                    out.push_str(&format!("{key:?}:"));
+                    // Writing to a string cannot fail.
+                    let _ = write!(out, "{key:?}:");
                     write(value, out);
                     out.push(',');
                 }
@@ -319,7 +323,9 @@ fn canonical(value: &Value) -> String {
                 }
                 out.push(']');
             }
-            Value::String(text) => out.push_str(&format!("{text:?}")),
+            Value::String(text) => {
+                let _ = write!(out, "{text:?}");
+            }
             Value::Number(number) => out.push_str(number.as_str()),
             Value::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
             Value::Null => out.push_str("null"),

@@ -9,13 +9,7 @@ fn shown(change: &Change) -> String {
     let path = |path: &Option<Path>| path.as_deref().map(dotted).unwrap_or_default();
     let mut inner: Vec<_> = change.inner.iter().map(shown).collect();
     inner.sort();
-    format!(
-        "{:?} {}>{} [{}]",
-        change.change,
-        path(&change.old),
-        path(&change.new),
-        inner.join(", ")
-    )
+    format!("{:?} {}>{} [{}]", change.kind, path(&change.old), path(&change.new), inner.join(", "))
 }
 
 /// The same of a vector.

@@ -10,96 +10,11 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::condition::{Step, number};
-use super::query::{ChangeKind, Comparand, Condition, Operand, Query, Selector, Variable};
-use crate::analyze::model::{
-    ComponentId, ComponentKind, Graph, Operation, OperationId, OperationKind, PropertyChange,
-    RelationshipKind, Side, at,
-};
+use super::index::{Index, Own, components, expand, kinds, reach, scalar};
+use super::query::{Comparand, Condition, Operand, Query, Selector, Variable};
+use crate::analyze::model::{Operation, OperationId, OperationKind, PropertyChange, at};
 use crate::model::{Text, Value};
 use crate::registry::Segment;
-
-/// A component of a side.
-type Own = (Side, ComponentId);
-
-/// A graph with what is looked up in it.
-pub(super) struct Index<'g> {
-    graph: &'g Graph,
-    operations: HashMap<Own, Vec<OperationId>>,
-    /// Who refers to whom, and with which property.
-    references: HashMap<Own, Vec<(&'g [Segment], ComponentId)>>,
-    referrers: HashMap<Own, Vec<(&'g [Segment], ComponentId)>>,
-    outer: HashMap<Own, Vec<ComponentId>>,
-    inner: HashMap<Own, Vec<ComponentId>>,
-    components: HashMap<(Option<ComponentKind>, Option<Text>), Vec<Own>>,
-}
-
-impl<'g> Index<'g> {
-    pub(super) fn new(graph: &'g Graph) -> Self {
-        let mut index = Self {
-            graph,
-            operations: HashMap::default(),
-            references: HashMap::default(),
-            referrers: HashMap::default(),
-            outer: HashMap::default(),
-            inner: HashMap::default(),
-            components: HashMap::default(),
-        };
-        for (id, operation) in graph.operations.iter().enumerate() {
-            for side in [Side::Before, Side::After] {
-                if let Some(component) = operation.on(side) {
-                    index.operations.entry((side, component)).or_default().push(id);
-                }
-            }
-        }
-        for side in [Side::Before, Side::After] {
-            for relationship in &graph.side(side).relationships {
-                let (source, target) = (relationship.source, relationship.target);
-                match &relationship.kind {
-                    RelationshipKind::Dependency { path, .. } => {
-                        index.references.entry((side, source)).or_default().push((path, target));
-                        index.referrers.entry((side, target)).or_default().push((path, source));
-                    }
-                    RelationshipKind::Structural => {
-                        index.inner.entry((side, source)).or_default().push(target);
-                        index.outer.entry((side, target)).or_default().push(source);
-                    }
-                }
-            }
-            for (id, component) in graph.side(side).components.iter().enumerate() {
-                let (kind, subtype) = (Some(component.kind), component.subtype.clone());
-                let mut keys = vec![(None, None), (kind, None)];
-                if subtype.is_some() {
-                    keys.extend([(None, subtype.clone()), (kind, subtype)]);
-                }
-                for key in keys {
-                    index.components.entry(key).or_default().push((side, id));
-                }
-            }
-        }
-        index
-    }
-
-    fn body(&self, (side, id): Own) -> &'g Value {
-        &self.graph.side(side).components[id].body
-    }
-
-    /// All that is around a component, or in it.
-    fn reach(&self, from: Own, next: &HashMap<Own, Vec<ComponentId>>) -> Vec<Own> {
-        let mut found: Vec<Own> = Vec::new();
-        let mut open = vec![from];
-        while let Some(here) = open.pop() {
-            for id in next.get(&here).into_iter().flatten() {
-                let there = (here.0, *id);
-                if !found.contains(&there) {
-                    found.push(there);
-                    open.push(there);
-                }
-            }
-        }
-        found
-    }
-}
 
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -117,6 +32,9 @@ impl Thing {
         }
     }
 }
+
+/// Things by the scalars at a path from them.
+type ByValue = Rc<HashMap<String, Vec<Thing>>>;
 
 /// Names as bits.
 type Names = u64;
@@ -140,7 +58,7 @@ struct Search<'q, 'g> {
     /// All that a name could stand for by itself.
     all: RefCell<HashMap<Variable, Rc<Vec<Thing>>>>,
     /// What a name could stand for, by a value at a path from it.
-    by_value: RefCell<HashMap<Operand, Rc<HashMap<String, Vec<Thing>>>>>,
+    by_value: RefCell<HashMap<Operand, ByValue>>,
     known: HashMap<Question, bool>,
 }
 
@@ -308,7 +226,7 @@ impl<'q, 'g> Search<'q, 'g> {
                     return None;
                 };
                 let own = bound(other)?.own()?;
-                self.of_components(name, self.index.reach(own, next))
+                self.of_components(name, reach(own, next))
             }
             Condition::Same(left, right) => {
                 let other = if *left == name { *right } else { *left };
@@ -374,7 +292,7 @@ impl<'q, 'g> Search<'q, 'g> {
         }
     }
 
-    fn by_value(&self, operand: &Operand) -> Rc<HashMap<String, Vec<Thing>>> {
+    fn by_value(&self, operand: &Operand) -> ByValue {
         if let Some(known) = self.by_value.borrow().get(operand) {
             return Rc::clone(known);
         }
@@ -483,7 +401,7 @@ impl<'q, 'g> Search<'q, 'g> {
             }
             Condition::Contains(outer, inner) => {
                 let (outer, inner) = (bound(*outer)?.own()?, bound(*inner)?.own()?);
-                self.index.reach(inner, &self.index.outer).contains(&outer)
+                reach(inner, &self.index.outer).contains(&outer)
             }
             Condition::Same(left, right) => bound(*left)? == bound(*right)?,
             Condition::Equals(Comparand::Values(one), Comparand::Literal(literal))
@@ -532,67 +450,4 @@ impl<'q, 'g> Search<'q, 'g> {
 
 fn members(names: Names) -> impl Iterator<Item = Variable> {
     (0..64).filter(move |name| names & (1 << name) != 0)
-}
-
-fn components(operation: &Operation) -> Vec<Own> {
-    let sides = [Side::Before, Side::After].into_iter();
-    sides.filter_map(|side| Some((side, operation.on(side)?))).collect()
-}
-
-fn kinds(operation: &Operation) -> (ChangeKind, Option<PropertyChange>) {
-    match &operation.kind {
-        OperationKind::Insert => (ChangeKind::Insert, None),
-        OperationKind::Remove => (ChangeKind::Remove, None),
-        OperationKind::Replace => (ChangeKind::Replace, None),
-        OperationKind::Rename => (ChangeKind::Rename, None),
-        OperationKind::Move => (ChangeKind::Move, None),
-        OperationKind::Property { change, .. } => (ChangeKind::Update, Some(*change)),
-    }
-}
-
-/// Follows the steps of a path as far as there are values.
-fn expand<'v>(
-    value: &'v Value,
-    path: Vec<Segment>,
-    steps: &[Step],
-    found: &mut Vec<(Vec<Segment>, &'v Value)>,
-) {
-    let Some((step, rest)) = steps.split_first() else {
-        found.push((path, value));
-        return;
-    };
-    let mut follow = |segment: Segment, value: &'v Value| {
-        let path = path.iter().cloned().chain([segment]).collect();
-        expand(value, path, rest, found);
-    };
-    match (value, step) {
-        (Value::Object(object), Step::Key(key)) => {
-            if let Some(value) = object.get(key) {
-                follow(Segment::Key(key.clone()), value);
-            }
-        }
-        (Value::Array(items), Step::Key(key)) => {
-            if let Some((at, value)) = key.parse().ok().and_then(|at| Some((at, items.get(at)?))) {
-                follow(Segment::Index(at), value);
-            }
-        }
-        (Value::Object(object), Step::Any) => {
-            object.iter().for_each(|(key, value)| follow(Segment::Key(key.clone()), value));
-        }
-        (Value::Array(items), Step::Any) => {
-            let items = items.iter().enumerate();
-            items.for_each(|(at, value)| follow(Segment::Index(at), value));
-        }
-        _ => {}
-    }
-}
-
-/// The text of a scalar, equal for what CloudFormation does not tell apart.
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.to_string()),
-        Value::Number(text) => number(text.as_str()),
-        Value::Bool(flag) => Some(flag.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    }
 }

@@ -15,10 +15,11 @@
 //!
 //! The way through this part: `source` reads texts with the place of everything in them,
 //! `condition` single conditions, `parse` whole files. Of every effect it makes a question that
-//! stands alone (`query`), which `evaluate` answers.
+//! stands alone (`query`), which `evaluate` answers with what `index` looks up.
 
 mod condition;
 mod evaluate;
+mod index;
 mod parse;
 mod query;
 mod source;
@@ -30,7 +31,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::model::{Graph, OperationId};
-use evaluate::Index;
+use index::Index;
 use query::Query;
 pub use source::Place;
 

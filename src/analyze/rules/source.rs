@@ -105,28 +105,17 @@ fn json(text: &str) -> Result<Node, RuleError> {
 impl Json<'_> {
     fn next(&mut self) -> Option<char> {
         let c = self.rest.next()?;
-        if c == '\n' {
-            self.place = Place { line: self.place.line + 1, column: 1 };
+        self.place = if c == '\n' {
+            Place { line: self.place.line + 1, column: 1 }
         } else {
-            self.place.column += 1;
-        }
+            Place { column: self.place.column + 1, ..self.place }
+        };
         Some(c)
     }
 
     fn blanks(&mut self) {
-        while self
-            .rest
-            .next_if(|c| matches!(c, ' ' | '\t' | '\r' | '\n'))
-            .map(|c| self.count(c))
-            .is_some()
-        {}
-    }
-
-    fn count(&mut self, c: char) {
-        if c == '\n' {
-            self.place = Place { line: self.place.line + 1, column: 1 };
-        } else {
-            self.place.column += 1;
+        while self.rest.peek().is_some_and(|c| matches!(c, ' ' | '\t' | '\r' | '\n')) {
+            let _ = self.next();
         }
     }
 
@@ -290,6 +279,7 @@ impl Json<'_> {
             number if serde_json::from_str::<serde_json::Number>(number).is_ok() => {
                 Content::Number(word)
             }
+            "" => return error(place, "a value is missing"),
             _ => return error(place, format_args!("`{word}` is no value of JSON")),
         })
     }

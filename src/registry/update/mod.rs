@@ -284,13 +284,13 @@ fn align(state: &[Value], wanted: &[Value], is_set: bool) -> Vec<Option<usize>> 
     };
     let in_place = |at: usize| (at < state.len()).then_some(at);
     pair(&|at, value| in_place(at).filter(|at| has_all(&state[*at], value)), &mut is_free);
-    for at in 0..state.len() {
-        let fits = |_, value: &Value| has_all(&state[at], value).then_some(at);
+    for (at, there) in state.iter().enumerate() {
+        let fits = |_, value: &Value| has_all(there, value).then_some(at);
         pair(&fits, &mut is_free);
     }
     if is_set {
-        for at in 0..state.len() {
-            let fits = |_, value: &Value| same_key(&state[at], value).then_some(at);
+        for (at, there) in state.iter().enumerate() {
+            let fits = |_, value: &Value| same_key(there, value).then_some(at);
             pair(&fits, &mut is_free);
         }
     } else if state.len() == wanted.len() {
