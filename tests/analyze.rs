@@ -86,7 +86,8 @@ fn joined(before: &Variant, after: &Variant) -> (Graph, Comparison) {
 fn moves_are_moves_and_nothing_is_lost() {
     let mut moved = 0;
     for construct in corpus() {
-        for (from, before) in &construct.variants {
+        for from in ["base", "twinsBefore"] {
+            let Some(before) = construct.variants.get(from) else { continue };
             for (to, after) in &construct.variants {
                 let (graph, comparison) = joined(before, after);
                 let what = format!("{} {from} {to}", construct.name);

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 use rustc_hash::FxHashMap as HashMap;
+use smallvec::SmallVec;
 
 use crate::analyze::model::{Path, PropertyChange};
 use crate::model::{Object, Text, Value};
@@ -348,24 +349,33 @@ fn leaf_weight(value: &Value) -> f64 {
 /// How alike two strings are: twice the pairs of letters that they share, by all that they have
 /// (Dice), of UTF-16 as in the original.
 fn dice(left: &str, right: &str) -> f64 {
-    let (left, right): (Vec<u16>, Vec<u16>) =
-        (left.encode_utf16().collect(), right.encode_utf16().collect());
+    let units = |text: &str| text.encode_utf16().collect::<SmallVec<[u16; 48]>>();
+    let (left, right) = (units(left), units(right));
     if left.len() < 2 || right.len() < 2 {
         return if left == right { 1.0 } else { 0.0 };
     }
-    let mut counts: HashMap<(u16, u16), u32> = HashMap::default();
-    for pair in left.windows(2) {
-        *counts.entry((pair[0], pair[1])).or_default() += 1;
-    }
+    let (mut old, mut new) = (bigrams(&left), bigrams(&right));
     let mut shared = 0_u32;
-    for pair in right.windows(2) {
-        if let Some(count) = counts.get_mut(&(pair[0], pair[1])).filter(|count| **count > 0) {
-            *count -= 1;
-            shared += 1;
+    while let (Some(was), Some(is)) = (old.last(), new.last()) {
+        let order = was.cmp(is);
+        shared += u32::from(order.is_eq());
+        if order.is_ge() {
+            old.pop();
+        }
+        if order.is_le() {
+            new.pop();
         }
     }
     let all = u32::try_from(left.len() + right.len() - 2).unwrap_or(u32::MAX);
     2.0 * f64::from(shared) / f64::from(all)
+}
+
+/// The pairs of letters of a text, sorted.
+fn bigrams(text: &[u16]) -> SmallVec<[u32; 48]> {
+    let pairs = text.windows(2).map(|pair| (u32::from(pair[0]) << 16) | u32::from(pair[1]));
+    let mut pairs: SmallVec<[u32; 48]> = pairs.collect();
+    pairs.sort_unstable();
+    pairs
 }
 
 #[cfg(test)]
