@@ -16,10 +16,11 @@
 //! # Rooms
 //! A room imports from lower floors only (`tests/architecture.rs` checks it):
 //! [`model`] (0) · [`template`], [`registry`], [`event`], [`settings`] (1) · [`assembly`],
-//! [`compare`], [`aws`], [`local`] (2) · [`history`], [`analyze`], [`plan`] (3) · [`run`], [`deploy`] (4) · [`report`] (5) ·
+//! [`compare`], [`aws`], [`local`] (2) · [`aspects`], [`history`], [`analyze`], [`plan`] (3) · [`run`], [`deploy`] (4) · [`report`] (5) ·
 //! [`toolkit`] (6) · [`cli`] (7).
 
 pub mod analyze;
+pub mod aspects;
 pub mod assembly;
 pub mod aws;
 pub mod cli;

@@ -10,6 +10,7 @@ use super::error::AssemblyError;
 use super::manifest::{FileArtifact, StackArtifact, read_json};
 use super::metadata::{Entry, Metadata};
 use super::nested::{self, Loaded};
+use super::nodes;
 use super::stack::{Assembly, AssemblyStack, LookupRole, StackProperties};
 use super::tree::{self, Constructs};
 use super::walk::{ASSEMBLY, Manifests, STACK, SubAssembly, TREE, read_manifests};
@@ -255,6 +256,7 @@ fn read_trees(root: &Root, files: &[Confined]) -> Constructs {
     for file in files {
         let mut found = tree::read(root, file);
         all.paths.append(&mut found.paths);
+        all.nodes.append(&mut found.nodes);
         all.warnings.append(&mut found.warnings);
     }
     all
@@ -281,6 +283,7 @@ fn assemble(
             Some(_) => Owner { path: loaded.construct.as_deref(), stack: loaded.owner },
         })
         .collect();
+    let nodes = nodes::merged(constructs.nodes, &pending, &stages);
     let mut owned = constructs::distribute(&owners, constructs.paths, &pending);
     let mut stacks: Vec<AssemblyStack> = Vec::with_capacity(pending.len());
     let mut nested = Vec::new();
@@ -307,6 +310,7 @@ fn assemble(
         schema_major: manifests.schema_major,
         stacks,
         missing: manifests.missing,
+        constructs: nodes,
         warnings,
     }
 }

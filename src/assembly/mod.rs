@@ -17,6 +17,7 @@ mod load;
 mod manifest;
 mod metadata;
 mod nested;
+mod nodes;
 mod select;
 mod stack;
 mod templates;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value as Json;
 
-use crate::model::{ConstructPath, Environment, Stack};
+use crate::model::{ConstructPath, Environment, Stack, TreeNode};
 
 /// A cloud assembly with everything that was read from it.
 #[derive(Clone, Debug)]
@@ -22,6 +22,9 @@ pub struct Assembly {
     /// The context values that the app lacked, each key once: it was synthesized with made-up ones
     /// and has to be synthesized again.
     pub missing: Vec<Missing>,
+    /// The constructs of the app that the tree or the metadata tell of, each once, in the order
+    /// of the tree.
+    pub constructs: Vec<TreeNode>,
     /// What was passed over, a sentence each: artifacts of unknown types, nested stacks without a
     /// template, a broken construct tree.
     pub warnings: Vec<String>,

@@ -1,7 +1,7 @@
 //! `tree.json`: the paths of all constructs, with and without resources.
 //!
-//! Only paths are kept; attributes, which are most of the file, are skipped while reading. The
-//! tree of a very large app is cut into `trees-N.json` files, to which nodes refer by file and
+//! Paths, classes and logical IDs are kept; other attributes, which are most of the file, are
+//! skipped while reading. The tree of a very large app is cut into `trees-N.json` files, to which nodes refer by file and
 //! id.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,12 +13,15 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use super::confine::{Confined, Mention, Root};
 use super::error::AssemblyError;
 use super::manifest::read_json;
+use crate::model::{LogicalId, Text, TreeNode};
 
 /// The paths that were found, and why there may be too few of them.
 #[derive(Debug, Default)]
 pub(super) struct Constructs {
     /// The paths, without the empty one of the root.
     pub paths: BTreeSet<String>,
+    /// The constructs in the order of the file; one whose subtree is in another file twice.
+    pub nodes: Vec<TreeNode>,
     /// What could not be read.
     pub warnings: Vec<String>,
 }
@@ -26,7 +29,7 @@ pub(super) struct Constructs {
 /// A tree without the subtrees that are in other files.
 #[derive(Debug, Default)]
 struct Part {
-    paths: Vec<String>,
+    nodes: Vec<TreeNode>,
     elsewhere: Vec<(String, String)>,
 }
 
@@ -78,7 +81,8 @@ pub(super) fn read(root: &Root, file: &Confined) -> Constructs {
 
 impl Constructs {
     fn take(&mut self, part: Part) -> Vec<(String, String)> {
-        self.paths.extend(part.paths);
+        self.paths.extend(part.nodes.iter().map(|node| node.path.to_string()));
+        self.nodes.extend(part.nodes);
         part.elsewhere
     }
 
@@ -102,6 +106,8 @@ enum Field {
     Children,
     FileName,
     TreeId,
+    Attributes,
+    ConstructInfo,
     #[serde(other)]
     Other,
 }
@@ -126,13 +132,20 @@ impl<'de> Visitor<'de> for Node<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let (mut file, mut id) = (None, None);
+        let (mut node, mut class, mut logical_id) = (None, None, None);
         while let Some(field) = map.next_key()? {
             match field {
                 Field::Path => {
                     let path: String = map.next_value()?;
                     if !path.is_empty() {
-                        self.0.paths.push(path);
+                        node = Some(self.0.nodes.len());
+                        self.0.nodes.push(TreeNode::new(&path));
                     }
+                }
+                Field::Attributes => logical_id = map.next_value::<Attributes>()?.0,
+                Field::ConstructInfo => {
+                    let info: serde_json::Value = map.next_value()?;
+                    class = info.get("fqn").and_then(|name| name.as_str()).map(Text::from);
                 }
                 Field::Children => map.next_value_seed(Children(&mut *self.0))?,
                 Field::FileName => file = map.next_value::<Option<String>>()?,
@@ -142,8 +155,46 @@ impl<'de> Visitor<'de> for Node<'_> {
                 }
             }
         }
+        // Both stand after the children.
+        if let Some(node) = node.and_then(|at| self.0.nodes.get_mut(at)) {
+            node.is_stage = class.as_ref().is_some_and(|class| {
+                matches!(class.as_str(), "aws-cdk-lib.Stage" | "@aws-cdk/core.Stage")
+            });
+            node.class = class;
+            node.logical_id = logical_id;
+        }
         self.0.elsewhere.extend(file.zip(id));
         Ok(())
+    }
+}
+
+/// The attributes of a node: of interest is only the logical ID, which recent versions give.
+struct Attributes(Option<LogicalId>);
+
+impl<'de> Deserialize<'de> for Attributes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AttributesVisitor;
+        impl<'de> Visitor<'de> for AttributesVisitor {
+            type Value = Attributes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the attributes of a construct")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Attributes, A::Error> {
+                let mut id = None;
+                while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+                    if key == "aws:cdk:cloudformation:logicalId" {
+                        let value: serde_json::Value = map.next_value()?;
+                        id = value.as_str().map(LogicalId::from);
+                    } else {
+                        map.next_value::<IgnoredAny>()?;
+                    }
+                }
+                Ok(Attributes(id))
+            }
+        }
+        deserializer.deserialize_map(AttributesVisitor)
     }
 }
 
@@ -202,6 +253,24 @@ mod tests {
         )]);
         assert_eq!(paths(&found), ["S", "S/A"]);
         assert!(found.warnings.is_empty());
+    }
+
+    #[test]
+    fn class_and_logical_id_of_a_construct_are_read_wherever_they_stand() {
+        let found = read_files(&[(
+            "tree.json",
+            r#"{"tree":{"path":"","children":{
+                "P":{"path":"P","constructInfo":{"fqn":"aws-cdk-lib.Stage","version":"2"},"children":{
+                    "A":{"path":"P/A","children":{"B":{"path":"P/A/B"}},"attributes":{
+                        "aws:cdk:cloudformation:props":{"x":{}},
+                        "aws:cdk:cloudformation:logicalId":"A1"},
+                        "constructInfo":{"fqn":"aws-cdk-lib.aws_s3.CfnBucket"}}}}}}}"#,
+        )]);
+        let [stage, a, b] = found.nodes.as_slice() else { panic!("{:?}", found.nodes) };
+        assert!(stage.is_stage && !a.is_stage);
+        assert_eq!(a.class.as_deref(), Some("aws-cdk-lib.aws_s3.CfnBucket"));
+        assert_eq!(a.logical_id, Some("A1".into()));
+        assert_eq!(b, &TreeNode::new("P/A/B"));
     }
 
     #[test]

@@ -85,6 +85,7 @@ pub(super) mod tests {
             schema_major: 0,
             stacks,
             missing: Vec::new(),
+            constructs: Vec::new(),
             warnings: Vec::new(),
         }
     }

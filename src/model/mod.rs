@@ -3,6 +3,7 @@
 //! Nothing comes in and nothing goes out: every other room speaks in these types. No I/O.
 
 mod closest;
+mod construct;
 mod deployed;
 mod environment;
 mod name;
@@ -11,6 +12,7 @@ mod stack;
 mod value;
 
 pub use closest::closest;
+pub use construct::TreeNode;
 pub use deployed::{
     DeployedEnvironment, DeployedResource, DeployedStack, Export, StackOptions, StackStatus,
     StatusKind,

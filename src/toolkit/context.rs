@@ -226,6 +226,7 @@ mod tests {
             props: BTreeMap::new(),
         };
         let mut assembly = Assembly {
+            constructs: Vec::new(),
             directory: "cdk.out".into(),
             version: "55.0.0".to_owned(),
             schema_major: 55,

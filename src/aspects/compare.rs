@@ -1,0 +1,385 @@
+//! A comparison with aspects.
+//!
+//! Aspects only ever add: what the comparison finds without them stands, and what is where it was
+//! stays there. With the views, more resources may turn out to be the same; what then differs
+//! between them is told as it really is, with the aspects that hid it.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::AspectError;
+use super::coverage::Coverage;
+use super::read::Declarations;
+use super::view::{Edit, Side, ViewRequest, Views, views};
+use crate::compare::{self, Comparison, DecidedPair, Decisions, Difference, Mapping, Reference};
+use crate::model::{Environment, Location, Stack, Text, TreeNode, Value};
+
+/// The construct tree and both sides of an environment.
+#[derive(Clone, Copy, Debug)]
+pub struct Sides<'a> {
+    /// The construct tree of the app as it is now.
+    pub constructs: &'a [TreeNode],
+    /// The stacks as they are deployed.
+    pub deployed: &'a [Stack],
+    /// The stacks as they are now.
+    pub local: &'a [Stack],
+}
+
+/// A comparison, and what aspects have to do with it.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// What is known of the environment. Differences are those of the stacks, not of the views.
+    pub comparison: Comparison,
+    /// Mappings that only exist thanks to aspects.
+    pub thanks: Vec<Thanks>,
+    /// Differences that aspects hid.
+    pub hidden: Vec<Hidden>,
+    /// What the aspects found at all.
+    pub coverage: Coverage,
+    /// What people should know: sentences.
+    pub notes: Vec<String>,
+}
+
+/// A mapping that only exists thanks to aspects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thanks {
+    /// Where the resource is deployed.
+    pub source: Location,
+    /// Where it is now.
+    pub destination: Location,
+    /// The aspects, by name.
+    pub aspects: Vec<Text>,
+    /// They changed not the resource itself, but others that it was told by.
+    pub is_indirect: bool,
+}
+
+/// A difference that aspects hid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hidden {
+    /// Where the resource is now.
+    pub location: Location,
+    /// What really differs.
+    pub difference: Difference,
+    /// The aspects, by name.
+    pub aspects: Vec<Text>,
+}
+
+/// Where pairs were found that the comparison of the views has to keep.
+const FIRST: &str = "the comparison without aspects";
+
+/// Compares the stacks of an environment, in the view of the aspects.
+///
+/// # Errors
+/// When the two sides cannot be compared, or the aspects not invoked.
+pub fn compare(
+    aspects: &Declarations,
+    environment: &Environment,
+    sides: Sides<'_>,
+    decisions: &Decisions,
+) -> Result<Compared, AspectError> {
+    let Sides { constructs, deployed, local } = sides;
+    let first = compare::compare(environment, deployed, local, decisions)?;
+    let settled = settled(&first, deployed, local);
+    let Views { deployed: was, local: is, edits, coverage, notes } =
+        views(&ViewRequest { aspects, constructs, deployed, local, settled: &settled })?;
+    let mut compared =
+        Compared { comparison: first, thanks: Vec::new(), hidden: Vec::new(), coverage, notes };
+    if edits.is_empty() || is_all_the_same(&compared.comparison) {
+        return Ok(compared);
+    }
+    let first = &compared.comparison;
+    let kept = with_pairs(decisions, pins(first, decisions, deployed));
+    let second = compare::compare(environment, &was, &is, &kept)?;
+    let seen = Seen { first, second: &second, edits: &Edits::new(&edits) };
+    let new = seen.new_mappings();
+    let mut whole = if new.is_empty() && second.ambiguous.len() == first.ambiguous.len() {
+        first.clone()
+    } else {
+        let all = with_pairs(&kept, new.iter().map(|mapping| pair(mapping)).collect());
+        seen.whole(compare::compare(environment, deployed, local, &all)?)
+    };
+    let hidden = seen.hidden(&whole);
+    let thanks = seen.thanks(&new);
+    whole.mappings.sort_by(|left, right| left.source.cmp(&right.source));
+    compared.comparison = whole;
+    compared.thanks = thanks;
+    compared.hidden = hidden;
+    Ok(compared)
+}
+
+/// Whether aspects cannot add anything.
+fn is_all_the_same(first: &Comparison) -> bool {
+    first.changed.is_empty()
+        && first.ambiguous.is_empty()
+        && first.similar.is_empty()
+        && (first.added.is_empty() || first.removed.is_empty())
+        && first.mappings.iter().all(|mapping| mapping.changes.is_empty())
+}
+
+/// Returns the resources that are known to be the same: those that moved, and those that are
+/// where they were.
+fn settled(first: &Comparison, deployed: &[Stack], local: &[Stack]) -> Vec<(Location, Location)> {
+    let mut open: HashSet<&Location> = HashSet::new();
+    let unpaired = first.added.iter().chain(&first.removed);
+    open.extend(unpaired.map(|one| &one.place.location));
+    for ambiguity in &first.ambiguous {
+        let places = ambiguity.sources.iter().chain(&ambiguity.destinations);
+        open.extend(places.map(|place| &place.location));
+    }
+    for similar in &first.similar {
+        open.extend([&similar.source.location, &similar.destination.location]);
+    }
+    for mapping in &first.mappings {
+        open.extend([&mapping.source.location, &mapping.destination.location]);
+    }
+    let types = |stacks: &[Stack]| -> BTreeMap<Location, Value> {
+        let resources = stacks.iter().flat_map(|stack| {
+            stack.template.resources().map(|(id, body)| {
+                let location =
+                    Location { stack: stack.name.clone(), logical_id: id.clone().into() };
+                (location, body.get("Type").cloned().unwrap_or_default())
+            })
+        });
+        resources.collect()
+    };
+    let now = types(local);
+    let stayed = types(deployed)
+        .into_iter()
+        .filter(|(location, kind)| now.get(location) == Some(kind) && !open.contains(location))
+        .map(|(location, _)| (location.clone(), location));
+    let moved = first
+        .mappings
+        .iter()
+        .map(|one| (one.source.location.clone(), one.destination.location.clone()));
+    moved.chain(stayed).collect()
+}
+
+/// Returns the pairs that a comparison of the views must not undo.
+fn pins(first: &Comparison, decisions: &Decisions, deployed: &[Stack]) -> Vec<DecidedPair> {
+    let old_path = |location: &Location| {
+        let stack = deployed.iter().find(|stack| stack.name == location.stack)?;
+        let body = stack.template.resource(location.logical_id.as_str())?;
+        body.get("Metadata")?.get("aws:cdk:path")?.as_str()
+    };
+    // What is never to be matched stays anyway, and cannot be decided.
+    let is_skipped = |location: &Location, path: Option<&str>| {
+        let text = location.to_string();
+        decisions.skip.iter().any(|skip| {
+            skip.what == text
+                || path == Some(skip.what.as_str())
+                || old_path(location) == Some(skip.what.as_str())
+        })
+    };
+    let stayed = first
+        .changed
+        .iter()
+        .map(|change| &change.place)
+        .filter(|place| {
+            let path = place.path.as_ref().map(super::ConstructPath::as_str);
+            is_here(&place.location, deployed) && !is_skipped(&place.location, path)
+        })
+        .map(|place| pinned(&place.location, &place.location));
+    first.mappings.iter().map(pair).chain(stayed).collect()
+}
+
+/// Whether a resource is where it was: what is in a renamed nested stack is not.
+fn is_here(location: &Location, stacks: &[Stack]) -> bool {
+    stacks.iter().any(|stack| {
+        stack.name == location.stack
+            && stack.template.resource(location.logical_id.as_str()).is_some()
+    })
+}
+
+fn pair(mapping: &Mapping) -> DecidedPair {
+    pinned(&mapping.source.location, &mapping.destination.location)
+}
+
+fn pinned(source: &Location, destination: &Location) -> DecidedPair {
+    DecidedPair {
+        source: Reference::Location(source.clone()),
+        destination: Reference::Location(destination.clone()),
+        origin: FIRST.to_owned(),
+    }
+}
+
+/// Returns the decisions with more pairs; none becomes a question, since all were found before.
+fn with_pairs(decisions: &Decisions, pairs: Vec<DecidedPair>) -> Decisions {
+    let mut all = decisions.clone();
+    let known: HashSet<(String, String)> = all.pairs.iter().map(names).collect();
+    all.pairs.extend(pairs.into_iter().filter(|pair| !known.contains(&names(pair))));
+    all
+}
+
+fn names(pair: &DecidedPair) -> (String, String) {
+    (pair.source.to_string(), pair.destination.to_string())
+}
+
+/// Both comparisons.
+struct Seen<'c> {
+    first: &'c Comparison,
+    second: &'c Comparison,
+    edits: &'c Edits<'c>,
+}
+
+fn ends(mapping: &Mapping) -> (&Location, &Location) {
+    (&mapping.source.location, &mapping.destination.location)
+}
+
+impl<'c> Seen<'c> {
+    /// Returns the mappings that only exist in the view of the aspects.
+    fn new_mappings(&self) -> Vec<&'c Mapping> {
+        let known: BTreeSet<_> = self.first.mappings.iter().map(ends).collect();
+        self.second.mappings.iter().filter(|mapping| !known.contains(&ends(mapping))).collect()
+    }
+
+    /// Puts the evidence of the first two comparisons into one of the stacks as they are, in
+    /// which all pairs were given.
+    fn whole(&self, mut third: Comparison) -> Comparison {
+        let first: BTreeMap<_, _> = self.first.mappings.iter().map(|it| (ends(it), it)).collect();
+        let second: BTreeMap<_, _> = self.second.mappings.iter().map(|it| (ends(it), it)).collect();
+        for mapping in &mut third.mappings {
+            let was_there = first.get(&ends(mapping)).copied();
+            let Some(known) = was_there.or_else(|| second.get(&ends(mapping)).copied()) else {
+                continue;
+            };
+            let changes = std::mem::replace(mapping, known.clone()).changes;
+            if was_there.is_none() {
+                mapping.by_names &= changes.iter().all(|change| change.name_only);
+            }
+            if was_there.is_none() || !mapping.by_names {
+                mapping.changes = changes;
+            }
+        }
+        // What is open is what is open in the view: a question may only arise there.
+        let ends = third.mappings.iter().map(ends);
+        let (old, new): (BTreeSet<Location>, BTreeSet<Location>) =
+            ends.map(|(old, new)| (old.clone(), new.clone())).unzip();
+        let second = self.second.clone();
+        third.ambiguous = second.ambiguous;
+        third.similar = second.similar;
+        third.similar.retain(|one| {
+            !old.contains(&one.source.location) && !new.contains(&one.destination.location)
+        });
+        third.added = second.added;
+        third.added.retain(|one| !new.contains(&one.place.location));
+        third.removed = second.removed;
+        third.removed.retain(|one| !old.contains(&one.place.location));
+        third
+    }
+
+    /// Returns the differences that are there, but not in the view.
+    fn hidden(&self, whole: &Comparison) -> Vec<Hidden> {
+        let left = by_location(self.second);
+        let mut hidden = Vec::new();
+        let sources: BTreeMap<&Location, &Location> = whole
+            .mappings
+            .iter()
+            .map(|it| (&it.destination.location, &it.source.location))
+            .collect();
+        for (location, differences) in by_location(whole) {
+            let source = sources.get(location).copied().unwrap_or(location);
+            for difference in differences {
+                let is_seen = left.get(location).is_some_and(|left| {
+                    left.iter().any(|other| overlap(&other.property, &difference.property))
+                });
+                let aspects = self.edits.of(source, location, Some(&difference.property));
+                if !is_seen && !aspects.is_empty() {
+                    hidden.push(Hidden {
+                        location: location.clone(),
+                        difference: difference.clone(),
+                        aspects,
+                    });
+                }
+            }
+        }
+        hidden
+    }
+
+    fn thanks(&self, new: &[&Mapping]) -> Vec<Thanks> {
+        let every: BTreeSet<Text> = new
+            .iter()
+            .flat_map(|it| self.edits.of(&it.source.location, &it.destination.location, None))
+            .chain(self.edits.everywhere())
+            .collect();
+        let thanks = |mapping: &&Mapping| {
+            let (source, destination) = ends(mapping);
+            let own = self.edits.of(source, destination, None);
+            let is_indirect = own.is_empty();
+            Thanks {
+                source: source.clone(),
+                destination: destination.clone(),
+                aspects: if is_indirect { every.iter().cloned().collect() } else { own },
+                is_indirect,
+            }
+        };
+        new.iter().map(thanks).collect()
+    }
+}
+
+/// Returns what differs in the resources that are on both sides.
+fn by_location(comparison: &Comparison) -> BTreeMap<&Location, &[Difference]> {
+    let moved =
+        comparison.mappings.iter().map(|it| (&it.destination.location, it.changes.as_slice()));
+    let changed =
+        comparison.changed.iter().map(|it| (&it.place.location, it.differences.as_slice()));
+    moved.chain(changed).collect()
+}
+
+/// Whether one of two properties is the other one, or within it.
+fn overlap(left: &str, right: &str) -> bool {
+    let within = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    within(left, right) || within(right, left)
+}
+
+/// What was changed in the views, by resource.
+struct Edits<'e> {
+    deployed: BTreeMap<&'e Location, Vec<&'e Edit>>,
+    local: BTreeMap<&'e Location, Vec<&'e Edit>>,
+}
+
+impl<'e> Edits<'e> {
+    fn new(edits: &'e [Edit]) -> Self {
+        let mut this = Self { deployed: BTreeMap::new(), local: BTreeMap::new() };
+        for edit in edits {
+            let side = match edit.side {
+                Side::Deployed => &mut this.deployed,
+                Side::Local => &mut this.local,
+            };
+            side.entry(&edit.location).or_default().push(edit);
+        }
+        this
+    }
+
+    /// Returns the aspects that made two resources more alike, at a property or anywhere: they
+    /// changed something in one of them that they did not change in the same way in the other.
+    fn of(&self, old: &Location, new: &Location, property: Option<&str>) -> Vec<Text> {
+        let of = |side: &BTreeMap<&Location, Vec<&'e Edit>>,
+                  location: &Location|
+         -> Vec<&'e Edit> { side.get(location).cloned().unwrap_or_default() };
+        let (old, new) = (of(&self.deployed, old), of(&self.local, new));
+        let lacks = |edits: &[&Edit], one: &Edit| {
+            !edits.iter().any(|other| {
+                (&other.aspect, &other.property, &other.before)
+                    == (&one.aspect, &one.property, &one.before)
+            })
+        };
+        let mut aspects: BTreeSet<Text> = BTreeSet::new();
+        for (edits, others) in [(&old, &new), (&new, &old)] {
+            for edit in edits {
+                if lacks(others, edit)
+                    && property.is_none_or(|property| overlap(&edit.property, property))
+                {
+                    aspects.insert(edit.aspect.clone());
+                }
+            }
+        }
+        aspects.into_iter().collect()
+    }
+
+    /// Returns the aspects that made resources alike which are where they were.
+    fn everywhere(&self) -> BTreeSet<Text> {
+        let places = self.deployed.keys().chain(self.local.keys());
+        places.flat_map(|location| self.of(location, location, None)).collect()
+    }
+}
