@@ -9,15 +9,10 @@ use crate::model::Text;
 
 /// The aspects of a tree by name: one that is applied twice is one and the same.
 pub(super) struct Bound<S> {
-    by_name: BTreeMap<Text, (Arc<dyn Aspect<S>>, Arc<Declaration>)>,
+    by_name: BTreeMap<Text, Entry<S>>,
 }
 
-// Derived, it would ask that `S` can be cloned.
-impl<S> Clone for Bound<S> {
-    fn clone(&self) -> Self {
-        Self { by_name: self.by_name.clone() }
-    }
-}
+type Entry<S> = (Arc<dyn Aspect<S>>, Arc<Declaration>);
 
 impl<S> Bound<S> {
     /// Makes an aspect of every declaration.

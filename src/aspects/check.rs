@@ -1,5 +1,6 @@
 //! What aspects that only look say of a comparison and of the plan for it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -92,7 +93,7 @@ pub fn check(request: &CheckRequest<'_>) -> Result<Checked, AspectError> {
     }
     bench.coverage.out_of_reach(&looking, &tree);
     let mut violations = bench.violations;
-    violations.sort_by(|left, right| right.level.cmp(&left.level));
+    violations.sort_by_key(|violation| Reverse(violation.level));
     Ok(Checked { violations, coverage: bench.coverage })
 }
 

@@ -8,9 +8,13 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::AspectError;
 use super::coverage::Coverage;
+use super::presets::PREFIX;
 use super::read::Declarations;
 use super::view::{Edit, Side, ViewRequest, Views, views};
-use crate::compare::{self, Comparison, DecidedPair, Decisions, Difference, Mapping, Reference};
+use crate::compare::{
+    self, Ambiguity, Comparison, DecidedPair, Decisions, Difference, Mapping, Place, Reference,
+    Unpaired,
+};
 use crate::model::{Environment, Location, Stack, Text, TreeNode, Value};
 
 /// The construct tree and both sides of an environment.
@@ -78,11 +82,14 @@ pub fn compare(
 ) -> Result<Compared, AspectError> {
     let Sides { constructs, deployed, local } = sides;
     let first = compare::compare(environment, deployed, local, decisions)?;
+    // What people declared is looked for even then: it may be mistyped.
+    if aspects.iter().all(|one| one.is_preset) && is_all_the_same(&first) {
+        return Ok(Compared::plain(first));
+    }
     let settled = settled(&first, deployed, local);
     let Views { deployed: was, local: is, edits, coverage, notes } =
         views(&ViewRequest { aspects, constructs, deployed, local, settled: &settled })?;
-    let mut compared =
-        Compared { comparison: first, thanks: Vec::new(), hidden: Vec::new(), coverage, notes };
+    let mut compared = Compared { coverage, notes, ..Compared::plain(first) };
     if edits.is_empty() || is_all_the_same(&compared.comparison) {
         return Ok(compared);
     }
@@ -91,7 +98,7 @@ pub fn compare(
     let second = compare::compare(environment, &was, &is, &kept)?;
     let seen = Seen { first, second: &second, edits: &Edits::new(&edits) };
     let new = seen.new_mappings();
-    let mut whole = if new.is_empty() && second.ambiguous.len() == first.ambiguous.len() {
+    let mut whole = if new.is_empty() && seen.has_no_new_questions() {
         first.clone()
     } else {
         let all = with_pairs(&kept, new.iter().map(|mapping| pair(mapping)).collect());
@@ -104,6 +111,19 @@ pub fn compare(
     compared.thanks = thanks;
     compared.hidden = hidden;
     Ok(compared)
+}
+
+impl Compared {
+    /// A comparison with which aspects have nothing to do.
+    fn plain(comparison: Comparison) -> Self {
+        Self {
+            comparison,
+            thanks: Vec::new(),
+            hidden: Vec::new(),
+            coverage: Coverage::default(),
+            notes: Vec::new(),
+        }
+    }
 }
 
 /// Whether aspects cannot add anything.
@@ -254,16 +274,42 @@ impl<'c> Seen<'c> {
         let (old, new): (BTreeSet<Location>, BTreeSet<Location>) =
             ends.map(|(old, new)| (old.clone(), new.clone())).unzip();
         let second = self.second.clone();
-        third.ambiguous = second.ambiguous;
+        let (asked, dropped) = second.ambiguous.into_iter().partition(|one| self.is_asked(one));
+        third.ambiguous = asked;
         third.similar = second.similar;
         third.similar.retain(|one| {
             !old.contains(&one.source.location) && !new.contains(&one.destination.location)
         });
-        third.added = second.added;
+        (third.added, third.removed) = (second.added, second.removed);
+        for ambiguity in dropped {
+            third.added.extend(unpaired(&ambiguity, &ambiguity.destinations, &self.first.added));
+            third.removed.extend(unpaired(&ambiguity, &ambiguity.sources, &self.first.removed));
+        }
         third.added.retain(|one| !new.contains(&one.place.location));
-        third.removed = second.removed;
+        third.added.sort_by(|left, right| left.place.cmp(&right.place));
         third.removed.retain(|one| !old.contains(&one.place.location));
+        third.removed.sort_by(|left, right| left.place.cmp(&right.place));
         third
+    }
+
+    /// Whether people have to answer a question. One that only arises since what is built in
+    /// makes resources alike is none: nobody has said that what tells them apart does not count.
+    fn is_asked(&self, ambiguity: &Ambiguity) -> bool {
+        let (old, new) = places(ambiguity);
+        let is_old_question = self.first.ambiguous.iter().any(|one| {
+            let (first_old, first_new) = places(one);
+            !old.is_disjoint(&first_old) || !new.is_disjoint(&first_new)
+        });
+        is_old_question
+            || old.iter().any(|location| self.edits.are_declared(Side::Deployed, location))
+            || new.iter().any(|location| self.edits.are_declared(Side::Local, location))
+    }
+
+    fn has_no_new_questions(&self) -> bool {
+        let of = |comparison: &'c Comparison| -> Vec<_> {
+            comparison.ambiguous.iter().map(places).collect()
+        };
+        of(self.first) == of(self.second)
     }
 
     /// Returns the differences that are there, but not in the view.
@@ -313,6 +359,26 @@ impl<'c> Seen<'c> {
         };
         new.iter().map(thanks).collect()
     }
+}
+
+fn places(ambiguity: &Ambiguity) -> (BTreeSet<&Location>, BTreeSet<&Location>) {
+    let sources = ambiguity.sources.iter().map(|place| &place.location);
+    let destinations = ambiguity.destinations.iter().map(|place| &place.location);
+    (sources.collect(), destinations.collect())
+}
+
+/// Returns what is on one side of a question that is not asked.
+fn unpaired(question: &Ambiguity, places: &[Place], first: &[Unpaired]) -> Vec<Unpaired> {
+    let unpaired = |place: &Place| {
+        let known = first.iter().find(|one| one.place == *place);
+        known.cloned().unwrap_or_else(|| Unpaired {
+            resource_type: question.resource_type.clone(),
+            place: place.clone(),
+            nearest: None,
+            excluded: None,
+        })
+    };
+    places.iter().map(unpaired).collect()
 }
 
 /// Returns what differs in the resources that are on both sides.
@@ -375,6 +441,16 @@ impl<'e> Edits<'e> {
             }
         }
         aspects.into_iter().collect()
+    }
+
+    /// Whether an aspect that somebody declared changed a resource.
+    fn are_declared(&self, side: Side, location: &Location) -> bool {
+        let side = match side {
+            Side::Deployed => &self.deployed,
+            Side::Local => &self.local,
+        };
+        let edits = side.get(location).into_iter().flatten();
+        edits.into_iter().any(|edit| !edit.aspect.starts_with(PREFIX))
     }
 
     /// Returns the aspects that made resources alike which are where they were.

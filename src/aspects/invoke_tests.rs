@@ -234,8 +234,11 @@ mod properties {
         /// The parent of every node but the root, by number; those who are stages.
         nodes: Vec<(usize, bool)>,
         /// Node and priority of every aspect, and what it does on which node.
-        aspects: Vec<(usize, u32, Option<(usize, Act)>)>,
+        aspects: Vec<(usize, u32, Option<Doing>)>,
     }
+
+    /// On which node an aspect does what.
+    type Doing = (usize, Act);
 
     #[derive(Clone, Debug)]
     enum Act {

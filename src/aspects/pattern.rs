@@ -95,7 +95,7 @@ impl PropertyPattern {
                 .collect(),
             None => text.split('.').map(Text::from).collect(),
         };
-        if parts.iter().any(|part| part.is_empty()) {
+        if parts.iter().any(Text::is_empty) {
             return Err("it has an empty part".to_owned());
         }
         match parts.first().map(Text::as_str) {

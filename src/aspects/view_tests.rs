@@ -174,6 +174,28 @@ fn twins_that_an_aspect_makes_become_a_question_and_no_guess() {
 }
 
 #[test]
+fn twins_that_only_a_preset_makes_are_no_question() {
+    let code = |id: &str, digit: char| {
+        let hash = digit.to_string().repeat(64);
+        format!(
+            r#""{id}":{{"Type":"AWS::Lambda::Function","Metadata":{{"aws:cdk:path":"A/{id}/Resource"}},
+               "Properties":{{"Code":{{"S3Bucket":"cdk-q-assets-1-x","S3Key":"{hash}.zip"}}}}}}"#
+        )
+    };
+    let side = |one: &str, two: &str| [stack("A", &format!("{{{one},{two}}}"))];
+    let deployed = side(&code("X", '1'), &code("Y", '2'));
+    let local = side(&code("V", '3'), &code("W", '4'));
+    let compared = run(&Declarations::default(), &deployed, &local).comparison;
+    assert!(compared.ambiguous.is_empty() && compared.mappings.is_empty());
+    assert_eq!((compared.added.len(), compared.removed.len()), (2, 2));
+    // One of them is the same but for its hash.
+    let local = side(&code("Y", '2'), &code("W", '4'));
+    let compared = run(&Declarations::default(), &deployed, &local);
+    assert_eq!(moves(&compared), ["A.X A.W"]);
+    assert_eq!(compared.thanks[0].aspects, ["builtin:asset-locations"]);
+}
+
+#[test]
 fn the_class_of_what_is_new_decides_about_what_left_if_all_agree() {
     let node =
         |path: &str, class: &str| TreeNode { class: Some(class.into()), ..TreeNode::new(path) };

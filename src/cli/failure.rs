@@ -51,7 +51,8 @@ impl Failure {
             }
             Self::Toolkit(toolkit::Error::Deployment(error)) if error.is_cancelled() => INTERRUPTED,
             Self::Toolkit(toolkit::Error::Deployment(error)) if error.is_stopped() => STOPPED,
-            Self::Toolkit(toolkit::Error::WhichStacks { .. }) => USAGE,
+            Self::Toolkit(toolkit::Error::WhichStacks { .. } | toolkit::Error::Ignore(_)) => USAGE,
+            Self::Toolkit(toolkit::Error::Forbidden(_)) => STOPPED,
             Self::Loss => STOPPED,
             Self::PlanRefused | Self::Stopped(_) => FAILED,
             Self::Settings(_) | Self::Toolkit(_) | Self::Output(_) | Self::Runtime(_) => FAILED,

@@ -3,6 +3,7 @@
 //! In: arguments. Out: the answer on the standard output, everything else on the standard error
 //! stream, and an exit code. Called by `main`. Nothing else prints.
 
+mod aspects;
 mod completions;
 mod deciding;
 mod deploy;
@@ -34,8 +35,8 @@ Exit codes:
   0    done, or nothing to do
   1    failed
   2    wrong usage, or nobody there to answer a question
-  3    some resources cannot be told apart, or data would be lost; nothing was changed, unless
-       the message says what was
+  3    some resources cannot be told apart, data would be lost, or an aspect forbids it; nothing
+       was changed, unless the message says what was
   4    refactor --dry-run --check: some resources moved;
        history record --check: the app is not as the log says
   130  interrupted")]
@@ -51,6 +52,7 @@ enum Command {
     Resume(runs::ResumeArgs),
     Revert(runs::RevertArgs),
     History(history::HistoryCommand),
+    Aspects(aspects::AspectsCommand),
     Local(local::LocalCommand),
     Completions(completions::CompletionsArgs),
     Schema(schema::SchemaArgs),
@@ -103,6 +105,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::History(arguments) => {
             let mut terminal = Terminal::new(arguments.no_color());
             (history::run(&arguments, &mut terminal), terminal)
+        }
+        Command::Aspects(arguments) => {
+            let mut terminal = Terminal::new(false);
+            (aspects::run(&arguments, &mut terminal), terminal)
         }
         Command::Local(arguments) => {
             let mut terminal = Terminal::new(false);

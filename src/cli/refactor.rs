@@ -151,7 +151,7 @@ Exit codes:
   1    failed, or somebody said to stop; the message says what was changed
   2    wrong usage, or nobody there to answer a question
   3    some resources cannot be told apart, and nobody was there to decide: nothing was changed
-       (with --dry-run only if --check)
+       (with --dry-run only if --check); or an aspect forbids it
   4    with --dry-run --check: some resources moved
   130  interrupted";
 
@@ -199,6 +199,7 @@ pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<E
     let subjects = settings.as_ref().and_then(|one| arguments.asks(&prepared, one, &host));
     terminal.answer(&arguments.render(&prepared, subjects.is_some()))?;
     if arguments.dry_run && arguments.plan.is_none() {
+        prepared.outcome.allowed()?;
         let check = arguments.check;
         return Ok(if check { verdict(&prepared.outcome) } else { Exit::Done });
     }
@@ -223,6 +224,7 @@ pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<E
             (prepared, settings)
         }
     };
+    prepared.outcome.allowed()?;
     if let Some(stop) = arguments.stop(&prepared, settings.as_ref(), terminal)? {
         return Ok(stop);
     }

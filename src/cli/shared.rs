@@ -138,6 +138,14 @@ pub(super) struct DecisionArgs {
     #[arg(long, value_name = "FILE")]
     skip_file: Option<PathBuf>,
 
+    /// Do not compare this, for one run: `KIND:TYPE:PATH`
+    ///
+    /// `everything:AWS::S3::Bucket:Tags`, `prefix:AWS::SQS::Queue:QueueName:dev-`; kinds are
+    /// everything, whitespace, prefix, json, yaml, order, set, scalars, tag and assets; `*` is any
+    /// type. What is ignored is deployed nevertheless. `refactor.aspects` in cdk.json does more.
+    #[arg(long, value_name = "KIND:TYPE:PATH")]
+    ignore: Vec<String>,
+
     /// Treat indistinct mappings as ambiguous
     ///
     /// A mapping is indistinct if the two resources are equal and nothing else supports that
@@ -168,6 +176,7 @@ impl DecisionArgs {
             override_file: self.override_file.clone(),
             refactor_file: self.refactor_file.clone(),
             skip_file: self.skip_file.clone(),
+            ignore: self.ignore.clone(),
             strict: self.strict,
             no_history: self.no_history,
             ..typed

@@ -80,6 +80,8 @@ pub struct Typed {
     pub assume_refactorable: Vec<String>,
     /// `--assume-fixed`, as often as it was given.
     pub assume_fixed: Vec<String>,
+    /// `--ignore`, as often as it was given.
+    pub ignore: Vec<String>,
     /// `--ignore-ambiguous-refactoring`
     pub ignore_ambiguous_refactoring: bool,
     /// `--strict`
@@ -211,6 +213,10 @@ pub struct Settings {
     pub assume_refactorable: Vec<String>,
     /// Types that somebody says CloudFormation cannot move.
     pub assume_fixed: Vec<String>,
+    /// `--ignore`: what the comparison is not to look at in this run.
+    pub ignore: Vec<String>,
+    /// `refactor` of `cdk.json`, as it stands there.
+    pub refactor: Option<Setting<serde_json::Value>>,
     /// Whether indistinct mappings are questions.
     pub strict: bool,
     /// Whether the reader wants to know why.
@@ -355,6 +361,8 @@ impl Settings {
             skip,
             assume_refactorable: typed.assume_refactorable.clone(),
             assume_fixed: typed.assume_fixed.clone(),
+            ignore: typed.ignore.clone(),
+            refactor: project.refactor.or(user.refactor),
             strict: typed.strict,
             explain: typed.explain,
             ignore_schema_version: typed.ignore_schema_version,

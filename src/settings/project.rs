@@ -26,6 +26,7 @@ pub(super) struct Project {
     pub(super) toolkit_stack_name: Option<Setting<String>>,
     pub(super) context: Context,
     pub(super) lookups: Option<bool>,
+    pub(super) refactor: Option<Setting<serde_json::Value>>,
     pub(super) refactoring: Option<Setting<Refactoring>>,
     pub(super) ignore_ambiguous_refactoring: Option<Setting<bool>>,
     pub(super) override_file: Option<Setting<PathBuf>>,
@@ -52,6 +53,7 @@ struct Wire {
     toolkit_stack_name: Option<String>,
     context: Option<Context>,
     lookups: Option<bool>,
+    refactor: Option<serde_json::Value>,
     refactoring: Option<WireRefactoring>,
     ignore_ambiguous_refactoring: Option<bool>,
     override_file: Option<PathBuf>,
@@ -64,15 +66,6 @@ struct Wire {
     notification_arns: Option<Vec<String>>,
     #[serde(default)]
     tags: Vec<WireTag>,
-    #[serde(default)]
-    refactor: WireRefactor,
-}
-
-/// The keys of `refactor`.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireRefactor {
-    history: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -115,6 +108,13 @@ impl Project {
         };
         let origin = Origin::File(file.to_owned());
         let found = |value: String| Setting::new(value, origin.clone());
+        let history = match wire.refactor.as_ref().and_then(|keys| keys.get("history")) {
+            None => None,
+            Some(value) => Some(bool::deserialize(value).map_err(|source| {
+                let what = "configuration (`history` of `refactor`)";
+                SettingsError::Malformed { file: file.to_owned(), what, source }
+            })?),
+        };
         Ok(Self {
             app: wire.app.map(found),
             output: wire.output.map(found),
@@ -124,6 +124,7 @@ impl Project {
             toolkit_stack_name: wire.toolkit_stack_name.map(found),
             context: wire.context.unwrap_or_default(),
             lookups: wire.lookups,
+            refactor: wire.refactor.map(|value| Setting::new(value, origin.clone())),
             refactoring: wire.refactoring.map(|choice| {
                 let choice = match choice {
                     WireRefactoring::Ask => Refactoring::Ask,
@@ -154,7 +155,7 @@ impl Project {
             outputs_file: wire.outputs_file,
             notification_arns: wire.notification_arns,
             tags: wire.tags.into_iter().map(|tag| (tag.key, tag.value)).collect(),
-            history: wire.refactor.history,
+            history,
         })
     }
 }

@@ -8,16 +8,18 @@ use std::thread;
 
 use super::Error;
 use super::account::{self, Connection};
+use super::aspects::{Aspects, Influence, Judging};
 use super::context;
 use super::decisions::distribute;
 use super::history::Followed;
 use super::parameters::{self, Previous};
 use super::selection::Selection;
 use super::sources::{self, AGAINST, APP, Deployed, Sources};
+use crate::aspects::{Compared, Level, Violation};
 use crate::assembly::{Assembly, AssemblyStack, StackProperties};
-use crate::compare::{self, Comparison, Decisions};
+use crate::compare::{Comparison, Decisions};
 use crate::event::Host;
-use crate::model::{DeployedEnvironment, Environment, Stack, StackName};
+use crate::model::{DeployedEnvironment, Environment, Stack, StackName, TreeNode};
 use crate::plan;
 use crate::settings::Settings;
 
@@ -30,6 +32,11 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// What the reader should know about the selection.
     pub notes: Vec<String>,
+    /// What aspects had to do with the comparisons, for the environments in which they did
+    /// something.
+    pub influences: Vec<Influence>,
+    /// What aspects say against it, from all environments.
+    pub violations: Vec<Violation>,
 }
 
 impl Outcome {
@@ -38,6 +45,16 @@ impl Outcome {
     pub fn moves(&self) -> usize {
         let mappings = self.environments.iter().flat_map(|one| &one.mappings);
         mappings.filter(|mapping| mapping.blocked.is_none()).count()
+    }
+
+    /// Stops what aspects forbid.
+    ///
+    /// # Errors
+    /// The violations, if one of them is an error.
+    pub fn allowed(&self) -> Result<(), Error> {
+        let errors = self.violations.iter().filter(|one| one.level == Level::Error);
+        let errors: Vec<Violation> = errors.cloned().collect();
+        if errors.is_empty() { Ok(()) } else { Err(Error::Forbidden(errors)) }
     }
 
     /// How many questions only a person can answer.
@@ -55,6 +72,8 @@ pub(super) struct Detection {
     pub(super) connection: Option<Connection>,
     /// What is the same however often the sides are compared.
     pub(super) basis: Basis,
+    /// The aspects that judge what was found.
+    pub(super) aspects: Judging,
 }
 
 /// What is the same however often two sides are compared.
@@ -71,6 +90,8 @@ pub(super) struct Basis {
 pub(super) struct Sides {
     pub(super) deployed: Vec<Stack>,
     pub(super) local: Vec<Stack>,
+    /// The construct tree of the whole app.
+    pub(super) constructs: Arc<[TreeNode]>,
     /// What the app marks as not to be matched: locations and construct paths.
     pub(super) marks: Vec<String>,
     /// Everything that was read of the account, if the deployed side came from one.
@@ -93,7 +114,7 @@ pub(super) async fn detect(settings: &Settings, host: &dyn Host) -> Result<Detec
     let selection = Selection::new(&settings.stacks, &sources)?;
     let mut detection = Detection::of(settings, sources, Previous::Kept)?;
     detection.check_history(&selection)?;
-    detection.narrow(selection);
+    detection.narrow(selection)?;
     detection.find_obstacles(settings).await?;
     Ok(detection)
 }
@@ -123,7 +144,13 @@ impl Detection {
             warnings.extend(one_sided(&environments));
         }
         let basis = Basis { warnings, ..Basis::default() };
-        let mut detection = Self { outcome: Outcome::default(), environments, connection, basis };
+        let mut detection = Self {
+            outcome: Outcome::default(),
+            environments,
+            connection,
+            basis,
+            aspects: Judging::default(),
+        };
         detection.compare_all(settings)?;
         Ok(detection)
     }
@@ -136,19 +163,19 @@ impl Detection {
     pub(super) fn compare_again(&mut self, settings: &Settings) -> Result<(), Error> {
         self.compare_all(settings)?;
         let selection = std::mem::take(&mut self.basis.selection);
-        self.narrow(selection);
-        Ok(())
+        self.narrow(selection)
     }
 
-    /// Compares the sides of every environment as a whole.
+    /// Compares the sides of every environment as a whole, as the aspects show them.
     ///
     /// # Errors
-    /// When a decision fits nothing, or contradicts another.
+    /// When a decision fits nothing, or contradicts another, or an aspect is malformed.
     pub(super) fn compare_all(&mut self, settings: &Settings) -> Result<(), Error> {
         let decisions = distribute(settings, &self.environments).map_err(Box::new)?;
-        let warnings = self.basis.warnings.clone();
-        let environments = compare_all(&self.environments, &decisions)?;
-        self.outcome = Outcome { environments, warnings, ..Outcome::default() };
+        let aspects = Aspects::declared(settings)?;
+        let compared = compare_all(&aspects, &self.environments, &decisions)?;
+        self.outcome = Outcome { warnings: self.basis.warnings.clone(), ..Outcome::default() };
+        self.aspects = aspects.seen(compared, &mut self.outcome);
         Ok(())
     }
 
@@ -165,7 +192,10 @@ impl Detection {
     }
 
     /// Keeps what touches a selected stack.
-    pub(super) fn narrow(&mut self, selection: Selection) {
+    ///
+    /// # Errors
+    /// When aspects that judge the rest cannot be invoked.
+    pub(super) fn narrow(&mut self, selection: Selection) -> Result<(), Error> {
         for mut comparison in std::mem::take(&mut self.outcome.environments) {
             let Some(others) = selection.apply(&mut comparison) else { continue };
             if !others.is_empty() {
@@ -181,6 +211,7 @@ impl Detection {
             self.outcome.environments.push(comparison);
         }
         self.basis.selection = selection;
+        self.aspects.judge(&self.environments, &mut self.outcome)
     }
 
     /// Finds what stands in the way of moving, where something is to be moved.
@@ -255,8 +286,10 @@ fn group(sources: Sources, kept: Previous) -> (Vec<(Environment, Sides)>, Option
             }
         }
     }
+    let constructs: Arc<[TreeNode]> = sources.local.constructs.into();
     for stack in sources.local.stacks {
         let sides = environments.entry(stack.environment.clone()).or_default();
+        sides.constructs = Arc::clone(&constructs);
         sides.marks.extend(marks(&stack));
         sides.properties.insert(stack.stack.name.clone(), stack.properties);
         sides.local.push(stack.stack);
@@ -296,17 +329,13 @@ fn one_sided(environments: &[(Environment, Sides)]) -> Vec<String> {
 
 /// Compares all environments, as many at a time as there are processors.
 fn compare_all(
+    aspects: &Aspects,
     environments: &[(Environment, Sides)],
     decisions: &[Decisions],
-) -> Result<Vec<Comparison>, Error> {
+) -> Result<Vec<Compared>, Error> {
     let one = |at: usize| {
         let (environment, sides) = &environments[at];
-        compare::compare(environment, &sides.deployed, &sides.local, &decisions[at]).map_err(
-            |source| Error::Comparison {
-                environment: environment.clone(),
-                source: Box::new(source),
-            },
-        )
+        aspects.compare(environment, sides, &decisions[at])
     };
     let workers = thread::available_parallelism().map_or(1, usize::from).min(environments.len());
     if workers <= 1 {

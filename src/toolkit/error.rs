@@ -1,5 +1,6 @@
 //! Why a use case fails.
 
+use crate::aspects::{AspectError, DeclareError, DeclareErrors, Violation};
 use crate::assembly::{AppError, AssemblyError, SelectError};
 use crate::aws::{AwsError, LookupError, LookupProblem, RoleOptionsError};
 use crate::compare::CompareError;
@@ -75,6 +76,28 @@ pub enum Error {
         /// The keys.
         keys: Vec<String>,
     },
+    /// What is declared under `refactor` in `cdk.json` is wrong.
+    #[error("{origin}: {source}")]
+    Aspects {
+        /// Where it was said.
+        origin: String,
+        /// Everything that is wrong.
+        source: Box<DeclareErrors>,
+    },
+    /// `--ignore` of another form.
+    #[error(transparent)]
+    Ignore(Box<DeclareError>),
+    /// Aspects cannot be invoked.
+    #[error("the aspects of {environment} cannot be invoked")]
+    Invoke {
+        /// The account and region.
+        environment: Environment,
+        /// What went wrong.
+        source: Box<AspectError>,
+    },
+    /// Aspects of the team forbid what was found.
+    #[error("{}", violations(.0))]
+    Forbidden(Vec<Violation>),
     /// A pattern selects nothing.
     #[error(transparent)]
     Selection(#[from] Box<SelectError>),
@@ -263,6 +286,10 @@ impl Error {
                  `--app` in place of the directory"
             }
             Self::Decision(error) if error.hint().is_some() => return error.hint(),
+            Self::Forbidden(_) => {
+                "nothing was changed: change the app, decide otherwise, or change the aspects under \
+                 `refactor` in cdk.json"
+            }
             Self::Decision(_) => {
                 "decisions name the deployed resource first, then the one as it is now: \
                  `Stack.LogicalId`, or the construct path"
@@ -307,6 +334,13 @@ impl Error {
         };
         Some(hint.to_owned())
     }
+}
+
+fn violations(all: &[Violation]) -> String {
+    let lines = all.iter().map(|one| {
+        format!("aspect `{}`: `{}` ({}): {}", one.aspect, one.construct, one.location, one.reason)
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn quoted(keys: &[String]) -> String {

@@ -6,6 +6,7 @@
 
 mod account;
 mod afterwards;
+mod aspects;
 mod carry_out;
 mod chains;
 mod context;
@@ -28,6 +29,7 @@ mod sources;
 mod types;
 
 pub use afterwards::{NoRun, interrupted, latest, resume, revert};
+pub use aspects::{Influence, ListedAspect, list_aspects};
 pub use carry_out::{Cancel, Carried, carry_out, interrupted_run};
 pub use context::require_context;
 pub use deciding::{

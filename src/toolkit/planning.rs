@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 
 use super::Error;
 use super::account::{Connection, roles};
+use super::aspects::Judging;
 use super::detect::{Basis, Detection, Outcome, Sides, detect};
 use super::history::Followed;
 use super::types;
@@ -64,7 +65,9 @@ impl Prepared {
     /// Returns what the plans were made from.
     pub(super) fn into_detection(self) -> Detection {
         let Self { outcome, connection, environments, basis, .. } = self;
-        Detection { outcome, environments, connection, basis }
+        // They judge anew whatever is compared again.
+        let aspects = Judging::default();
+        Detection { outcome, environments, connection, basis, aspects }
     }
 
     /// Plans how to move what was found, without what the service refused in a preview.
@@ -76,7 +79,7 @@ impl Prepared {
         detection: Detection,
         refused: &Refusals,
     ) -> Result<Self, Error> {
-        let Detection { mut outcome, environments, connection, basis } = detection;
+        let Detection { mut outcome, environments, connection, basis, .. } = detection;
         let mut plans = Vec::new();
         if let Some(connection) = &connection {
             let moving = environments.iter().filter_map(|(environment, sides)| {

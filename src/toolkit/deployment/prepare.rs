@@ -190,7 +190,8 @@ async fn from_detection(
     checks::check(&targets, &assembly, &detection.environments, deploying)?;
     let selection = targets.selection(&assembly);
     detection.check_history(&selection)?;
-    detection.narrow(selection);
+    detection.narrow(selection)?;
+    detection.outcome.allowed()?;
     detection.find_obstacles(&settings).await?;
     find_importers(&targets, &assembly, &mut detection).await?;
     let prepared = Box::pin(Prepared::of(&settings, detection, refused)).await?;

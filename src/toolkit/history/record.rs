@@ -121,7 +121,7 @@ pub(super) fn outcome(
         histories: None,
     };
     let mut detection = Detection::of(&settings, sources, Previous::Kept)?;
-    detection.narrow(Selection::All);
+    detection.narrow(Selection::All)?;
     detection.outcome.warnings.extend(warnings);
     Ok(detection.outcome)
 }

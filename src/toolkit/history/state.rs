@@ -86,6 +86,7 @@ pub(super) fn assembly_of(templates: &Templates) -> Assembly {
         stacks: stacks.collect(),
         missing: Vec::new(),
         warnings: Vec::new(),
+        constructs: Vec::new(),
     }
 }
 

@@ -1,0 +1,159 @@
+//! What a team's aspects do to a comparison, by the program itself.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod program;
+
+use program::{Place, text};
+use serde_json::{Value as Json, json};
+
+fn side(name: &str) -> String {
+    format!("{}/fixtures/aspects/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The file of the team, changed.
+fn team(place: &Place, change: impl FnOnce(&mut Json)) {
+    let file = std::fs::read_to_string(side("cdk.json")).unwrap();
+    let mut file: Json = serde_json::from_str(&file).unwrap();
+    change(&mut file["refactor"]);
+    std::fs::write(place.path().join("cdk.json"), file.to_string()).unwrap();
+}
+
+/// The exit code and both streams of a comparison of the fixture.
+fn compared(place: &Place, more: &[&str]) -> (Option<i32>, String, String) {
+    let (after, before) = (side("after"), side("before"));
+    let start = ["refactor", "--dry-run", "--app", &after, "--against", &before];
+    let output = place.run(&[&start[..], more].concat());
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn moves(place: &Place) -> Vec<String> {
+    let (_, out, err) = compared(place, &["--output", "json"]);
+    let found: Json = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+    let mappings = found["environments"][0]["mappings"].as_array().unwrap();
+    mappings.iter().map(|one| one["destination"]["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn five_aspects_of_a_team_find_what_moved_and_forbid_what_must_not() {
+    let place = Place::new();
+    let plain = moves(&place);
+    assert!(!plain.contains(&"Shop/Checkout/Orders/Resource".to_owned()), "{plain:?}");
+    team(&place, |_| {});
+    let with = moves(&place);
+    for path in [
+        "Shop/Checkout/Orders/Resource",
+        "Shop/Checkout/Handler/Resource",
+        "Shop/Overview",
+        "Media/Images/Resource",
+    ] {
+        assert!(with.contains(&path.to_owned()), "{path}: {with:?}");
+    }
+    assert!(plain.iter().all(|path| with.contains(path)), "{plain:?} {with:?}");
+    let (code, _, err) = compared(&place, &["--explain"]);
+    assert_eq!(code, Some(3), "{err}");
+    for expected in [
+        "`Shop.OrdersA9B65338` is `Shop.CheckoutOrders704AABEE` only thanks to the aspect `git-sha`",
+        "only thanks to the aspects `build-number`, `git-sha`",
+        "only thanks to the aspects `dashboards`, `git-sha`",
+        "the aspect `build-number` hides a change of Properties.Description",
+        "warning: aspect `retained`: `Media/Images/Resource` (Media.Images2D38C313): it would move, \
+         and its `DeletionPolicy` as it is deployed is `Delete`",
+        "error: aspect `buckets-stay`: `Media/Images/Resource` (Media.Images2D38C313): it would move \
+         from `Shop.Images2D38C313` to `Media.Images2D38C313`",
+    ] {
+        assert!(err.contains(expected), "{expected}\n{err}");
+    }
+}
+
+#[test]
+fn what_an_aspect_forbids_is_not_done_and_nothing_is_changed() {
+    let place = Place::new();
+    team(&place, |_| {});
+    place.seed(&side("before"));
+    let before = place.resources();
+    let after = side("after");
+    for command in [
+        ["refactor", "--local", "--yes", "--app", &after],
+        ["deploy", "--local", "--all", "--app", &after],
+    ] {
+        let err = place.err(&command, 3);
+        assert!(err.contains("aspect `buckets-stay`"), "{err}");
+        assert_eq!(place.resources(), before);
+    }
+    // The bucket may move now; everything keeps what it has.
+    team(&place, |refactor| {
+        refactor["overrides"] = json!({"buckets-stay": {"level": "info"}});
+    });
+    place.out(&["refactor", "--local", "--yes", "--app", &after]);
+    let after = place.resources();
+    let at = |resources: &std::collections::BTreeMap<String, u64>, place: &str| {
+        resources[&format!("us-east-1 {place}")]
+    };
+    for (old, new) in [
+        ("Shop.OrdersA9B65338", "Shop.CheckoutOrders704AABEE"),
+        ("Shop.Handler886CB40B", "Shop.CheckoutHandler1B3301FC"),
+        ("Shop.Images2D38C313", "Media.Images2D38C313"),
+    ] {
+        assert_eq!(at(&before, old), at(&after, new));
+    }
+}
+
+#[test]
+fn one_aspect_for_one_run_is_given_on_the_command_line() {
+    let place = Place::new();
+    let (code, out, err) = compared(&place, &["--ignore", "tag:AWS::SQS::Queue:git-sha"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("CheckoutOrders704AABEE"), "{out}");
+    assert!(
+        err.contains("only thanks to the aspect `--ignore tag:AWS::SQS::Queue:git-sha`"),
+        "{err}"
+    );
+    let (code, _, err) = compared(&place, &["--ignore", "tags:*:git-sha"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("did you mean `tag`?"), "{err}");
+}
+
+#[test]
+fn aspects_that_are_mistyped_or_find_nothing_are_told() {
+    let place = Place::new();
+    team(&place, |refactor| refactor["aspects"][0]["do"][0] = json!({"ignoreTag": ["git-sha"]}));
+    let (code, _, err) = compared(&place, &[]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(
+        err.contains("aspect `git-sha`: do[0]: `ignoreTag` means nothing here; did you mean"),
+        "{err}"
+    );
+    team(&place, |refactor| {
+        refactor["aspects"][1]["match"]["type"] = json!("AWS::Lamda::Function");
+        refactor["aspects"][0]["do"] =
+            json!([{"ignoreTags": ["git-sha"]}, {"ignore": "Descripton"}]);
+    });
+    let (_, _, err) = compared(&place, &[]);
+    for expected in [
+        "warning: the aspect `build-number` (refactor.aspects[1]) matches no resource",
+        "warning: the aspect `git-sha` (refactor.aspects[0]) finds nothing to do for `ignore \
+         /Properties/Descripton`",
+    ] {
+        assert!(err.contains(expected), "{expected}\n{err}");
+    }
+}
+
+#[test]
+fn aspects_are_listed_with_what_they_do() {
+    let place = Place::new();
+    team(&place, |refactor| {
+        refactor["overrides"] = json!({"builtin:numbers-in-strings": {"enabled": false}});
+    });
+    let said = place.out(&["aspects", "list"]);
+    for expected in [
+        "builtin:asset-locations (priority 200; built in)",
+        "builtin:numbers-in-strings (off; built in)",
+        "builtin:generated-names (always on; built in)",
+        "git-sha (priority 200; refactor.aspects[0])\n  every resource: ignore the tags git-sha",
+        "retained (priority 1000; refactor.aspects[3])\n  stateful: warning: what moves has \
+         DeletionPolicy Retain or RetainExceptOnCreate or Snapshot",
+    ] {
+        assert!(said.contains(expected), "{expected}\n{said}");
+    }
+}
