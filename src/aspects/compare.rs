@@ -12,10 +12,11 @@ use super::presets::PREFIX;
 use super::read::Declarations;
 use super::view::{Edit, Side, ViewRequest, Views, views};
 use crate::compare::{
-    self, Ambiguity, Comparison, DecidedPair, Decisions, Difference, Mapping, Place, Reference,
+    self, Ambiguity, Comparison, Decisions, Difference, Evidence, FoundPair, Mapping, Place,
     Unpaired,
 };
-use crate::model::{Environment, Location, Stack, Text, TreeNode, Value};
+use crate::model::{Environment, Location, Object, Stack, Text, TreeNode, Value};
+use crate::template::{Reference, visit};
 
 /// The construct tree and both sides of an environment.
 #[derive(Clone, Copy, Debug)]
@@ -67,9 +68,6 @@ pub struct Hidden {
     pub aspects: Vec<Text>,
 }
 
-/// Where pairs were found that the comparison of the views has to keep.
-const FIRST: &str = "the comparison without aspects";
-
 /// Compares the stacks of an environment, in the view of the aspects.
 ///
 /// # Errors
@@ -94,9 +92,9 @@ pub fn compare(
         return Ok(compared);
     }
     let first = &compared.comparison;
-    let kept = with_pairs(decisions, pins(first, decisions, deployed));
+    let kept = with_pairs(decisions, pins(first, deployed));
     let second = compare::compare(environment, &was, &is, &kept)?;
-    let seen = Seen { first, second: &second, edits: &Edits::new(&edits) };
+    let seen = Seen { first, second: &second, edits: &Edits::new(&edits), deployed };
     let new = seen.new_mappings();
     let mut whole = if new.is_empty() && seen.has_no_new_questions() {
         first.clone()
@@ -105,7 +103,7 @@ pub fn compare(
         seen.whole(compare::compare(environment, deployed, local, &all)?)
     };
     let hidden = seen.hidden(&whole);
-    let thanks = seen.thanks(&new);
+    let thanks = seen.thanks(&new, &hidden);
     whole.mappings.sort_by(|left, right| left.source.cmp(&right.source));
     compared.comparison = whole;
     compared.thanks = thanks;
@@ -174,30 +172,18 @@ fn settled(first: &Comparison, deployed: &[Stack], local: &[Stack]) -> Vec<(Loca
 }
 
 /// Returns the pairs that a comparison of the views must not undo.
-fn pins(first: &Comparison, decisions: &Decisions, deployed: &[Stack]) -> Vec<DecidedPair> {
-    let old_path = |location: &Location| {
-        let stack = deployed.iter().find(|stack| stack.name == location.stack)?;
-        let body = stack.template.resource(location.logical_id.as_str())?;
-        body.get("Metadata")?.get("aws:cdk:path")?.as_str()
-    };
-    // What is never to be matched stays anyway, and cannot be decided.
-    let is_skipped = |location: &Location, path: Option<&str>| {
-        let text = location.to_string();
-        decisions.skip.iter().any(|skip| {
-            skip.what == text
-                || path == Some(skip.what.as_str())
-                || old_path(location) == Some(skip.what.as_str())
-        })
-    };
+fn pins(first: &Comparison, deployed: &[Stack]) -> Vec<FoundPair> {
     let stayed = first
         .changed
         .iter()
-        .map(|change| &change.place)
-        .filter(|place| {
-            let path = place.path.as_ref().map(super::ConstructPath::as_str);
-            is_here(&place.location, deployed) && !is_skipped(&place.location, path)
-        })
-        .map(|place| pinned(&place.location, &place.location));
+        .map(|change| &change.place.location)
+        .filter(|location| is_here(location, deployed))
+        .map(|location| FoundPair {
+            source: location.clone(),
+            destination: location.clone(),
+            evidence: None,
+            by_names: false,
+        });
     first.mappings.iter().map(pair).chain(stayed).collect()
 }
 
@@ -209,28 +195,25 @@ fn is_here(location: &Location, stacks: &[Stack]) -> bool {
     })
 }
 
-fn pair(mapping: &Mapping) -> DecidedPair {
-    pinned(&mapping.source.location, &mapping.destination.location)
-}
-
-fn pinned(source: &Location, destination: &Location) -> DecidedPair {
-    DecidedPair {
-        source: Reference::Location(source.clone()),
-        destination: Reference::Location(destination.clone()),
-        origin: FIRST.to_owned(),
+/// Returns a mapping as a pair that counts for as much as it did: no more, or what is built on it
+/// would be a guess.
+fn pair(mapping: &Mapping) -> FoundPair {
+    let evidence = match &mapping.evidence {
+        Evidence::NestedStack => None,
+        other => Some(other.clone()),
+    };
+    FoundPair {
+        source: mapping.source.location.clone(),
+        destination: mapping.destination.location.clone(),
+        evidence,
+        by_names: mapping.by_names,
     }
 }
 
-/// Returns the decisions with more pairs; none becomes a question, since all were found before.
-fn with_pairs(decisions: &Decisions, pairs: Vec<DecidedPair>) -> Decisions {
+fn with_pairs(decisions: &Decisions, pairs: Vec<FoundPair>) -> Decisions {
     let mut all = decisions.clone();
-    let known: HashSet<(String, String)> = all.pairs.iter().map(names).collect();
-    all.pairs.extend(pairs.into_iter().filter(|pair| !known.contains(&names(pair))));
+    all.found.extend(pairs);
     all
-}
-
-fn names(pair: &DecidedPair) -> (String, String) {
-    (pair.source.to_string(), pair.destination.to_string())
 }
 
 /// Both comparisons.
@@ -238,6 +221,7 @@ struct Seen<'c> {
     first: &'c Comparison,
     second: &'c Comparison,
     edits: &'c Edits<'c>,
+    deployed: &'c [Stack],
 }
 
 fn ends(mapping: &Mapping) -> (&Location, &Location) {
@@ -276,6 +260,11 @@ impl<'c> Seen<'c> {
         let second = self.second.clone();
         let (asked, dropped) = second.ambiguous.into_iter().partition(|one| self.is_asked(one));
         third.ambiguous = asked;
+        third.ambiguous.retain_mut(|one| {
+            one.sources.retain(|place| !old.contains(&place.location));
+            one.destinations.retain(|place| !new.contains(&place.location));
+            !one.sources.is_empty() && !one.destinations.is_empty()
+        });
         third.similar = second.similar;
         third.similar.retain(|one| {
             !old.contains(&one.source.location) && !new.contains(&one.destination.location)
@@ -340,24 +329,67 @@ impl<'c> Seen<'c> {
         hidden
     }
 
-    fn thanks(&self, new: &[&Mapping]) -> Vec<Thanks> {
-        let every: BTreeSet<Text> = new
-            .iter()
-            .flat_map(|it| self.edits.of(&it.source.location, &it.destination.location, None))
-            .chain(self.edits.everywhere())
-            .collect();
+    /// Says for each mapping which aspects it exists thanks to: those that made the two alike, or
+    /// else those that told what they refer to.
+    fn thanks(&self, new: &[&Mapping], hidden: &[Hidden]) -> Vec<Thanks> {
+        let mut own: BTreeMap<&Location, Vec<Text>> = BTreeMap::new();
+        for mapping in new {
+            let (source, destination) = ends(mapping);
+            own.insert(source, self.edits.of(source, destination, None));
+        }
         let thanks = |mapping: &&Mapping| {
             let (source, destination) = ends(mapping);
-            let own = self.edits.of(source, destination, None);
-            let is_indirect = own.is_empty();
-            Thanks {
-                source: source.clone(),
-                destination: destination.clone(),
-                aspects: if is_indirect { every.iter().cloned().collect() } else { own },
-                is_indirect,
+            let mut aspects = own.get(source).cloned().unwrap_or_default();
+            let is_indirect = aspects.is_empty();
+            if is_indirect {
+                aspects = self.through_references(source, &own);
             }
+            // What refers to it may have told as well.
+            if aspects.is_empty() {
+                let all = own.values().flatten().chain(hidden.iter().flat_map(|it| &it.aspects));
+                aspects = all.cloned().collect::<BTreeSet<Text>>().into_iter().collect();
+            }
+            let (source, destination) = (source.clone(), destination.clone());
+            Thanks { source, destination, aspects, is_indirect }
         };
         new.iter().map(thanks).collect()
+    }
+
+    /// Returns the aspects of the nearest resources of the same stack that a deployed one refers
+    /// to, directly or through others.
+    fn through_references(
+        &self,
+        source: &Location,
+        own: &BTreeMap<&Location, Vec<Text>>,
+    ) -> Vec<Text> {
+        let Some(stack) = self.deployed.iter().find(|stack| stack.name == source.stack) else {
+            return Vec::new();
+        };
+        let mut seen: BTreeSet<Location> = BTreeSet::from([source.clone()]);
+        let mut layer = vec![source.clone()];
+        while !layer.is_empty() {
+            let mut next = Vec::new();
+            for location in layer {
+                let body = stack.template.resource(location.logical_id.as_str());
+                for (_, value) in body.into_iter().flat_map(Object::iter) {
+                    visit(value, &mut |reference| {
+                        if let Reference::Name(name, _) = reference {
+                            let target = Location::new(source.stack.as_str(), name);
+                            if seen.insert(target.clone()) {
+                                next.push(target);
+                            }
+                        }
+                    });
+                }
+            }
+            let found: BTreeSet<&Text> =
+                next.iter().filter_map(|target| own.get(target)).flatten().collect();
+            if !found.is_empty() {
+                return found.into_iter().cloned().collect();
+            }
+            layer = next;
+        }
+        Vec::new()
     }
 }
 
@@ -451,11 +483,5 @@ impl<'e> Edits<'e> {
         };
         let edits = side.get(location).into_iter().flatten();
         edits.into_iter().any(|edit| !edit.aspect.starts_with(PREFIX))
-    }
-
-    /// Returns the aspects that made resources alike which are where they were.
-    fn everywhere(&self) -> BTreeSet<Text> {
-        let places = self.deployed.keys().chain(self.local.keys());
-        places.flat_map(|location| self.of(location, location, None)).collect()
     }
 }

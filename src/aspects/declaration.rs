@@ -87,8 +87,11 @@ pub enum Operation {
     Scalars(PropertyPattern),
     /// These places hold this value.
     Replace(PropertyPattern, Value),
-    /// Hashes of assets, and the buckets and repositories for them, are the same.
-    AssetHashes,
+    /// The buckets and repositories of assets are the same; with `hashes`, so are their hashes.
+    Assets {
+        /// What is in the assets does not count either.
+        hashes: bool,
+    },
     /// The metadata that say where an asset was are not there.
     AssetMetadata,
     /// Tags with these keys are not there; `*` stands for any characters.
@@ -237,7 +240,8 @@ impl fmt::Display for Operation {
             Self::StripPrefix(place, prefix) => write!(f, "{place} without `{prefix}`"),
             Self::Scalars(place) => write!(f, "numbers in {place} are texts"),
             Self::Replace(place, _) => write!(f, "{place} is always the same"),
-            Self::AssetHashes => f.write_str("ignore hashes of assets"),
+            Self::Assets { hashes: true } => f.write_str("ignore hashes and places of assets"),
+            Self::Assets { hashes: false } => f.write_str("ignore places of assets"),
             Self::AssetMetadata => f.write_str("ignore metadata of assets"),
             Self::Tags(keys) => write!(f, "ignore the tags {}", keys.join(", ")),
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::*;
+use crate::model::ConstructPath;
 
 const VECTORS: &str = include_str!("../../fixtures/vectors/aspects-trace.json");
 

@@ -49,7 +49,6 @@ pub use tree::{Applied, Aspect, Aspects, Construct, Tree, TreeError, Visit};
 pub use view::{Edit, Side, ViewRequest, Views, views};
 
 use crate::compare::CompareError;
-use crate::model::ConstructPath;
 
 /// Why aspects could not do their work.
 #[derive(Debug, thiserror::Error)]

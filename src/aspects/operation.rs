@@ -55,9 +55,9 @@ pub(super) fn apply(operation: &Operation, body: &mut Object, types: &Types) -> 
         }),
         Operation::Scalars(place) => scalars(body, place),
         Operation::Replace(place, with) => edit(body, &place.places(body), &|_| Some(with.clone())),
-        Operation::AssetHashes => {
+        Operation::Assets { hashes } => {
             let properties = vec![Step::Key("Properties".into())];
-            edit(body, &[properties], &assets::without_places)
+            edit(body, &[properties], &|value| assets::without_places(value, *hashes))
         }
     }
 }

@@ -26,10 +26,10 @@ pub fn presets() -> Vec<Preset> {
     vec![
         preset(
             "builtin:asset-locations",
-            "The hash, bucket and repository of an asset, and the metadata that say where it was, \
-             are the same for every build and every synthesizer.",
+            "The bucket or repository of an asset, and the metadata that say where it was, do not \
+             count: its hash does.",
             "*",
-            vec![Operation::AssetHashes, Operation::AssetMetadata],
+            vec![Operation::Assets { hashes: false }, Operation::AssetMetadata],
         ),
         preset(
             "builtin:nested-template-urls",

@@ -111,10 +111,12 @@ impl Reader {
     fn assets(&mut self, at: &str, value: &Value, into: &mut Vec<Operation>) {
         for what in self.texts(&format!("{at}: assets"), Some(value)) {
             match what.as_str() {
-                "hashes" => into.push(Operation::AssetHashes),
+                "hashes" => into.push(Operation::Assets { hashes: true }),
+                "places" => into.push(Operation::Assets { hashes: false }),
                 "metadata" => into.push(Operation::AssetMetadata),
                 other => {
-                    self.unknown_word(at, other, "part of an asset", &["hashes", "metadata"]);
+                    let known = ["hashes", "places", "metadata"];
+                    self.unknown_word(at, other, "part of an asset", &known);
                 }
             }
         }

@@ -50,7 +50,7 @@ pub fn parse_ignore(text: &str) -> Result<Declaration, DeclareError> {
         })
     };
     let operations = match (kind, place) {
-        ("assets", None) => vec![Operation::AssetHashes, Operation::AssetMetadata],
+        ("assets", None) => vec![Operation::Assets { hashes: true }, Operation::AssetMetadata],
         ("assets", Some(_)) => {
             let message = "`assets` takes a type and nothing else".to_owned();
             return Err(DeclareError::Contradiction { at, message });
@@ -134,7 +134,10 @@ mod tests {
             ),
             ("set:AWS::A::B:L", "AWS::A::B: /Properties/L is a set"),
             ("tag:*:git-sha", "*: ignore the tags git-sha"),
-            ("assets:AWS::Lambda::Function", "AWS::Lambda::Function: ignore hashes of assets"),
+            (
+                "assets:AWS::Lambda::Function",
+                "AWS::Lambda::Function: ignore hashes and places of assets",
+            ),
         ] {
             assert_eq!(read(text), expected);
         }

@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::assembly::{Assembly, LoadOptions, load};
@@ -175,24 +175,37 @@ fn twins_that_an_aspect_makes_become_a_question_and_no_guess() {
 
 #[test]
 fn twins_that_only_a_preset_makes_are_no_question() {
-    let code = |id: &str, digit: char| {
-        let hash = digit.to_string().repeat(64);
-        format!(
-            r#""{id}":{{"Type":"AWS::Lambda::Function","Metadata":{{"aws:cdk:path":"A/{id}/Resource"}},
-               "Properties":{{"Code":{{"S3Bucket":"cdk-q-assets-1-x","S3Key":"{hash}.zip"}}}}}}"#
-        )
+    let number = |id: &str, value: &str| {
+        queue(id, &format!("A/{id}/Resource"), &format!(r#"{{"Delay":{value}}}"#))
     };
     let side = |one: &str, two: &str| [stack("A", &format!("{{{one},{two}}}"))];
-    let deployed = side(&code("X", '1'), &code("Y", '2'));
-    let local = side(&code("V", '3'), &code("W", '4'));
+    let policy = |id: &str, order: &str| {
+        queue(id, &format!("A/{id}/Resource"), &format!(r#"{{"Statement":[{order}]}}"#))
+    };
+    // Told apart by the order of their statements, which does not count.
+    let deployed = side(&policy("X", r#""a","b","c""#), &policy("Y", r#""b","a","c""#));
+    let local = side(&policy("V", r#""c","b","a""#), &policy("W", r#""c","a","b""#));
     let compared = run(&Declarations::default(), &deployed, &local).comparison;
     assert!(compared.ambiguous.is_empty() && compared.mappings.is_empty());
     assert_eq!((compared.added.len(), compared.removed.len()), (2, 2));
-    // One of them is the same but for its hash.
-    let local = side(&code("Y", '2'), &code("W", '4'));
+    let local = side(&policy("V", r#""c","b","a""#), &number("W", "1"));
+    let deployed = side(&policy("X", r#""a","b","c""#), &number("W", "1"));
     let compared = run(&Declarations::default(), &deployed, &local);
-    assert_eq!(moves(&compared), ["A.X A.W"]);
-    assert_eq!(compared.thanks[0].aspects, ["builtin:asset-locations"]);
+    assert_eq!(moves(&compared), ["A.X A.V"]);
+    assert_eq!(compared.thanks[0].aspects, ["builtin:policy-statement-order"]);
+}
+
+#[test]
+fn what_an_earlier_comparison_found_proves_no_more_than_it_did() {
+    let (before, after) = (
+        load(&fixture("apps/replaced/before"), &LoadOptions::default()).unwrap(),
+        load(&fixture("apps/replaced/after"), &LoadOptions::default()).unwrap(),
+    );
+    let (deployed, local) = (stacks(&before), stacks(&after));
+    let plain = run(&Declarations::none(), &deployed, &local);
+    let with = with_tree(&Declarations::default(), &after.constructs, &deployed, &local);
+    assert_eq!(moves(&plain), moves(&with));
+    assert!(with.thanks.is_empty());
 }
 
 #[test]
@@ -374,9 +387,12 @@ fn rules_that_hold_say_nothing_and_the_plan_may_know_of_more_replacements() {
     assert!(said.contains(&"error m A/Keep/Resource: it is".to_owned()), "{said:?}");
 }
 
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
+}
+
 fn assembly(name: &str) -> Assembly {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/assemblies").join(name);
-    load(&directory, &LoadOptions::default()).unwrap()
+    load(&fixture(&format!("assemblies/{name}")), &LoadOptions::default()).unwrap()
 }
 
 fn stacks(assembly: &Assembly) -> Vec<Stack> {

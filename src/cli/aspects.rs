@@ -44,18 +44,18 @@ pub(super) fn run(command: &AspectsCommand, terminal: &mut Terminal) -> Result<E
     let typed =
         Typed { app: Some(".".to_owned()), ignore: arguments.ignore.clone(), ..Typed::default() };
     let settings = Settings::resolve(&typed, &Surroundings::of_process())?;
-    let mut answer = String::new();
+    let mut answer = Vec::new();
     for aspect in toolkit::list_aspects(&settings)? {
         let when = match (aspect.is_on, aspect.priority) {
             (false, _) => "off".to_owned(),
             (true, None) => "always on".to_owned(),
             (true, Some(priority)) => format!("priority {priority}"),
         };
-        answer += &format!(
+        answer.push(format!(
             "{} ({when}; {})\n  {}: {}\n",
             aspect.name, aspect.origin, aspect.about, aspect.does
-        );
+        ));
     }
-    terminal.answer(&answer)?;
+    terminal.answer(&answer.concat())?;
     Ok(Exit::Done)
 }

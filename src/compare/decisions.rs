@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::CompareError;
-use super::comparison::{Comparison, Problem};
+use super::comparison::{Comparison, Evidence, Problem};
+use super::matching::Pair;
 use super::scope::NodeId;
 use super::side::Side;
 use crate::model::{ConstructPath, Location, Pattern};
@@ -16,6 +17,9 @@ use crate::registry;
 pub struct Decisions {
     /// Resources that are the same.
     pub pairs: Vec<DecidedPair>,
+    /// Pairs that an earlier comparison of the same resources found. They are no decisions: each
+    /// counts for as much as its evidence.
+    pub found: Vec<FoundPair>,
     /// Resources that are never matched.
     pub skip: Vec<SkipEntry>,
     /// Deployed resources that are nothing that exists now. One that is not deployed (any more)
@@ -43,6 +47,19 @@ pub struct DecidedPair {
     pub destination: Reference,
     /// Where it was said: a flag, a file.
     pub origin: String,
+}
+
+/// A pair that an earlier comparison of the same resources found.
+#[derive(Clone, Debug)]
+pub struct FoundPair {
+    /// Where the resource is deployed.
+    pub source: Location,
+    /// Where it is now.
+    pub destination: Location,
+    /// What justified the pair; `None`: it is where it was, or in a nested stack that moved.
+    pub evidence: Option<Evidence>,
+    /// The contents were equal but for names that follow from the renaming of constructs.
+    pub by_names: bool,
 }
 
 /// A resource, or several, that are never matched.
@@ -240,6 +257,21 @@ impl Side<'_> {
             excluded.get_or_insert_with(|| format!("settled by {origin}"));
         }
     }
+}
+
+/// Returns what an earlier comparison found, as resources; what is not there any more is left out.
+pub(super) fn found(old: &Side<'_>, new: &Side<'_>, found: &[FoundPair]) -> Vec<Pair> {
+    let pair = |one: &FoundPair| {
+        let (source, destination) = (old.at(&one.source)?, new.at(&one.destination)?);
+        let is_possible = old.node(source).kind == new.node(destination).kind;
+        is_possible.then(|| Pair {
+            old: source,
+            new: destination,
+            evidence: one.evidence.clone(),
+            by_names: one.by_names,
+        })
+    };
+    found.iter().filter_map(pair).collect()
 }
 
 /// Whether a path is that of a construct, or below it.

@@ -55,6 +55,7 @@ impl<'s, 'a> Matching<'s, 'a> {
         new: &'s Side<'a>,
         decided: Vec<(NodeId, NodeId, String)>,
         only_decided: bool,
+        found: Vec<Pair>,
     ) -> Result<Self, CompareError> {
         let mut this = Self {
             old,
@@ -70,6 +71,11 @@ impl<'s, 'a> Matching<'s, 'a> {
         };
         for (source, destination, origin) in decided {
             this.take(source, destination, Some(Evidence::Decision(origin)), false);
+        }
+        for Pair { old, new, evidence, by_names } in found {
+            if this.old_pair[old as usize].is_none() && this.new_pair[new as usize].is_none() {
+                this.take(old, new, evidence, by_names);
+            }
         }
         this.by_physical_id();
         this.stay_in_place();

@@ -42,7 +42,7 @@ mod support;
 pub use comparison::{
     Ambiguity, Change, Comparison, Difference, Evidence, Mapping, Place, Problem, Similar, Unpaired,
 };
-pub use decisions::{DecidedPair, Decisions, LeftEntry, Reference, Settled, SkipEntry};
+pub use decisions::{DecidedPair, Decisions, FoundPair, LeftEntry, Reference, Settled, SkipEntry};
 pub use likely::{likely, likely_constructs};
 pub(crate) use names::unique_id;
 // What names stand for: `analyze` reads templates by the same rules.
@@ -167,8 +167,10 @@ pub fn compare(
     old.settle(&decisions.settled.deployed, &decisions.settled.origin);
     new.settle(&decisions.settled.local, &decisions.settled.origin);
     let decided = decisions::resolve(&old, &new, &decisions.pairs)?;
+    let found = decisions::found(&old, &new, &decisions.found);
     let answer = |decided, decisions: &Decisions| {
-        let matching = matching::Matching::run(&old, &new, decided, decisions.only)?;
+        let found = found.clone();
+        let matching = matching::Matching::run(&old, &new, decided, decisions.only, found)?;
         outcome::comparison(environment, &matching, decisions)
     };
     let further = if decisions.only {
@@ -178,12 +180,10 @@ pub fn compare(
         None
     };
     let mut comparison = answer(decided, decisions)?;
-    comparison.problems.extend(
-        further
-            .iter()
-            .flat_map(|further| decisions::not_allowed(&comparison, further))
-            .collect::<Vec<_>>(),
-    );
+    if let Some(further) = further {
+        let others = decisions::not_allowed(&comparison, &further);
+        comparison.problems.extend(others);
+    }
     let notes = decisions.notes.iter().map(|note| Problem { message: note.clone() });
     comparison.problems.extend(notes);
     Ok(comparison)

@@ -180,8 +180,8 @@ fn sentence(violation: &Violation) -> String {
 
 fn thanks(thanks: &Thanks) -> String {
     let Thanks { source, destination, aspects, is_indirect } = thanks;
-    let how = if *is_indirect { "through other resources, " } else { "" };
-    format!("`{source}` is `{destination}` only thanks to {how}{}", names(aspects))
+    let how = if *is_indirect { ", by what it refers to" } else { "" };
+    format!("`{source}` is `{destination}` only thanks to {}{how}", names(aspects))
 }
 
 fn hidden(hidden: &Hidden) -> String {
