@@ -220,3 +220,107 @@ fn time(text: &str) -> String {
         None => text.into_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(location: &str, path: &str) -> Place {
+        Place { location: location.parse().unwrap(), path: Some(path.into()) }
+    }
+
+    fn known(id: &str, at: &str, referrers: &[&str]) -> Known {
+        Known {
+            physical_id: (!id.is_empty()).then(|| id.to_owned()),
+            changed_at: (!at.is_empty()).then(|| at.to_owned()),
+            referrers: referrers.iter().map(|name| name.parse().unwrap()).collect(),
+        }
+    }
+
+    fn shown(question: &Question, width: usize) -> String {
+        let help = question.help.iter().flat_map(|line| text::wrapped(line, width));
+        let mark = |at| if at == question.default { '>' } else { ' ' };
+        let choices = question.choices.iter().enumerate();
+        let choices = choices.map(|(at, choice)| format!("{} {choice}", mark(at)));
+        let asked = std::iter::once(format!("{} ({})", question.text, question.flag));
+        help.chain(asked).chain(choices).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn physical_ids_dates_and_referrers_tell_candidates_apart() {
+        let environment = Environment::new("111111111111", "eu-west-1");
+        let (old, new) = (
+            place("Shop.OrdersQueueC538DD4C", "Shop/Orders/Queue/Resource"),
+            place("Shop.PurchasesQueue6580000E", "Shop/Purchases/Queue/Resource"),
+        );
+        let style = Style::default();
+        let deployed = known(
+            "https://sqs.eu-west-1.amazonaws.com/111111111111/orders\u{1b}[2J",
+            "2026-11-21T08:47:39Z",
+            &["Shop.OrdersConsumer", "Shop.OrdersPolicy", "Shop.OrdersAlarm"],
+        );
+        let which = Which {
+            environment: &environment,
+            resource_type: Some(&"AWS::SQS::Queue".into()),
+            source: Candidate::resource(&old, &deployed, style),
+            candidates: vec![Candidate::resource(
+                &new,
+                &known("", "", &["Shop.PurchasesConsumer"]),
+                style,
+            )],
+            proposed: true,
+            example: Some((&old, &new)),
+            sources: 2,
+        };
+        insta::assert_snapshot!(shown(&which.question(style), 60));
+    }
+
+    #[test]
+    fn a_construct_is_told_by_what_is_in_it_and_by_who_uses_it() {
+        let inside = [
+            place("Shop.OrdersTable", "Shop/Orders/Table/Resource"),
+            place("Shop.OrdersQueue", "Shop/Orders/Queue/Resource"),
+        ];
+        let candidate = Candidate::construct(
+            &"Shop/Orders".into(),
+            &[
+                (&inside[0], known("orders", "2026-11-20T10:00:00Z", &["Shop.OrdersQueue"])),
+                (&inside[1], known("", "2026-11-21T08:47:39Z", &["Shop.Api"])),
+            ],
+        );
+        insta::assert_snapshot!(candidate.lines().join("\n"), @r"
+          Shop/Orders/** (2 resources)
+            physical ID   orders (Table)
+            last changed  2026-11-21 08:47:39 UTC
+            used by       Shop.Api
+        ");
+    }
+
+    #[test]
+    fn what_a_change_would_do_is_said_of_every_property_and_of_the_whole() {
+        let value = |text: &str| Some(crate::template::json::parse(text).unwrap());
+        let difference = |property: &str, old, new| Difference {
+            property: format!("Properties.{property}"),
+            old: value(old),
+            new: value(new),
+            name_only: false,
+            replaces: property == "FifoQueue",
+        };
+        let pair = Similar {
+            resource_type: "AWS::SQS::Queue".into(),
+            source: place("A.Old", "A/Old"),
+            destination: place("B.New", "B/New"),
+            score: 83,
+            differences: vec![
+                difference("DelaySeconds", "1", "2"),
+                difference("FifoQueue", "true", "false"),
+            ],
+        };
+        let style = Style { paths: true, ..Style::default() };
+        let candidate = |place| Candidate::resource(place, &Known::default(), style);
+        let ends = (candidate(&pair.source), candidate(&pair.destination));
+        let environment = Environment::new("111111111111", "eu-west-1");
+        let question = same(&environment, &pair, (&ends.0, &ends.1), style);
+        insta::assert_snapshot!(shown(&question, 60));
+    }
+}
