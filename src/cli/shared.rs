@@ -131,6 +131,7 @@ pub(super) struct DecisionArgs {
     /// Default: the file of `--override-file`, else cdkr.decisions.json, which is read whenever it
     /// is there. The file is written when every question was answered, whatever is done then.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[expect(clippy::option_option, reason = "not given, given, given with a file")]
     write_decisions: Option<Option<PathBuf>>,
 
     /// Leave alone what a JSON or YAML file lists: locations, construct paths, resource types,

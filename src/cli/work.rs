@@ -55,11 +55,12 @@ pub(super) fn watch_interrupts() {
             });
         });
         // The other end goes away when Ctrl-C is watched.
-        ready.recv().unwrap_or(())
+        ready.recv().unwrap_or(());
     });
 }
 
 /// Ends the program at a question that was answered with Ctrl-C.
+#[expect(clippy::exit, reason = "a question blocks whoever could return")]
 pub(super) fn interrupted() -> ! {
     // Who comes second waits for the end.
     static ONCE: Mutex<()> = Mutex::new(());

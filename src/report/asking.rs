@@ -120,7 +120,7 @@ impl Which<'_> {
         let mut choices: Vec<String> =
             self.candidates.iter().map(|candidate| candidate.name.clone()).collect();
         if let Some(first) = choices.first_mut().filter(|_| self.proposed) {
-            first.push_str(" – likely, by its name");
+            first.push_str(" (likely, by its name)");
         }
         choices.push("None of these: leave it to be replaced".to_owned());
         if self.sources > 1 {
@@ -139,7 +139,8 @@ impl Which<'_> {
     }
 }
 
-/// Whether two resources that are alike are the same. The answers: yes, no, stop.
+/// Whether two resources that are alike are the same. The answers: yes, no, to be asked about no
+/// such pair any more, stop.
 pub fn same(
     environment: &Environment,
     pair: &Similar,
@@ -181,6 +182,7 @@ pub fn same(
         choices: vec![
             format!("Yes, move it; {consequence}"),
             format!("No: {} is left to be replaced", old.name),
+            "Decide nothing about pairs that are merely alike".to_owned(),
             STOP.to_owned(),
         ],
         default: 0,

@@ -23,8 +23,10 @@ pub(super) fn similar(pairs: &[Similar], style: Style) -> Option<String> {
             let what = properties(pair.differences.iter(), style);
             lines.push(format!("    differs in {what}"));
         }
-        let option = map_options(&[(&pair.source, &pair.destination)], style);
-        lines.push(format!("    to take it: {}", paint::command(option)));
+        if !style.asks {
+            let option = map_options(&[(&pair.source, &pair.destination)], style);
+            lines.push(format!("    to take it: {}", paint::command(option)));
+        }
     }
     lines.extend(more(pairs.len(), style));
     Some(lines.join("\n"))

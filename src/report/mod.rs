@@ -46,6 +46,7 @@ mod tests;
 
 /// What a reader wants to see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub struct Style {
     /// Construct paths instead of locations, where there are any.
     pub paths: bool,

@@ -99,7 +99,9 @@ pub fn wrapped(line: &str, width: usize) -> Vec<String> {
     let mut current = " ".repeat(indent);
     let mut is_empty = true;
     for word in line[indent..].split(' ') {
-        if !is_empty && current.width() + 1 + word.width() > width {
+        // What fits into no line is not helped by another line.
+        let fits = indent + 2 + word.width() <= width;
+        if !is_empty && fits && current.width() + 1 + word.width() > width {
             lines.push(std::mem::replace(&mut current, " ".repeat(indent + 2)));
             is_empty = true;
         }
@@ -261,7 +263,8 @@ mod tests {
             wrapped(line, 36),
             ["    used by  Shop.OrdersConsumer,", "      Shop.OrdersPolicy"]
         );
-        assert_eq!(wrapped("  abcdefgh ij", 5), ["  abcdefgh", "    ij"]);
+        assert_eq!(wrapped("  abcdefgh i", 5), ["  abcdefgh", "    i"]);
+        assert_eq!(wrapped("  a: abcdefgh", 8), ["  a: abcdefgh"]);
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub enum Deciding<T> {
     /// Somebody said to stop. Nothing was changed.
     Stopped,
     /// Nothing is open any more.
-    Settled(Settled<T>),
+    Settled(Box<Settled<T>>),
 }
 
 /// What is known when nothing is open any more.
@@ -47,6 +47,8 @@ pub struct Settled<T> {
     pub settings: Settings,
     /// The decisions, by environment.
     pub decided: Vec<(Environment, Decided)>,
+    /// What may still be asked about: somebody may have said that nobody wants to know.
+    pub subjects: Subjects,
 }
 
 impl Outcome {
@@ -73,13 +75,13 @@ impl Prepared {
         host: &dyn Host,
     ) -> Result<Deciding<Self>, Error> {
         let asked = decide(self.into_detection(), settings, subjects, style, host).await?;
-        let Deciding::Settled(Settled { found, settings, decided }) = asked else {
+        let Deciding::Settled(settled) = asked else {
             return Ok(Deciding::Stopped);
         };
-        let mut detection = found;
+        let Settled { found: mut detection, settings, decided, subjects } = *settled;
         detection.find_obstacles(&settings).await?;
         let found = Box::pin(Self::of(&settings, detection, &Refusals::new())).await?;
-        Ok(Deciding::Settled(Settled { found, settings, decided }))
+        Ok(Deciding::Settled(Box::new(Settled { found, settings, decided, subjects })))
     }
 }
 
@@ -101,8 +103,14 @@ pub(super) async fn decide(
         let goes_on = match questioning.next(&comparisons) {
             Next::Done => {
                 detection.outcome.environments = comparisons;
-                let decided = questioning.into_decided();
-                return Ok(Deciding::Settled(Settled { found: detection, settings, decided }));
+                let (decided, subjects) = questioning.end();
+                let found = detection;
+                return Ok(Deciding::Settled(Box::new(Settled {
+                    found,
+                    settings,
+                    decided,
+                    subjects,
+                })));
             }
             Next::Compare => true,
             Next::Ask(open) => {
@@ -271,7 +279,14 @@ fn answer(open: &Open<'_>, choice: usize) -> Answer {
             (destinations.len(), ambiguity.sources.len())
         }
         Subject::Construct { group, new, .. } => (new.len(), group[0].constructs.0.len()),
-        Subject::Similar(_) => (1, 1),
+        Subject::Similar(_) => {
+            return match choice {
+                0 => Answer::Same(0),
+                1 => Answer::Leave,
+                2 => Answer::Skip,
+                _ => Answer::Stop,
+            };
+        }
     };
     match choice {
         at if at < candidates => Answer::Same(at),

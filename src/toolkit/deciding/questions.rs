@@ -90,6 +90,8 @@ pub(super) enum Answer {
     Leave,
     /// None of the deployed ones is anything that exists now.
     LeaveAll,
+    /// Such questions are not to be asked: nothing is decided about them.
+    Skip,
     /// Nobody decides anything.
     Stop,
 }
@@ -124,9 +126,10 @@ impl Questioning {
         &self.decided
     }
 
-    /// Returns what was decided in the end.
-    pub(super) fn into_decided(self) -> Vec<(Environment, Decided)> {
-        self.decided.into_iter().filter(|(_, decided)| !decided.is_empty()).collect()
+    /// Returns what was decided in the end, and what may still be asked about.
+    pub(super) fn end(self) -> (Vec<(Environment, Decided)>, Subjects) {
+        let decided = self.decided.into_iter().filter(|(_, decided)| !decided.is_empty());
+        (decided.collect(), self.subjects)
     }
 
     /// Returns what comes next, given comparisons that know what was decided so far.
@@ -158,6 +161,13 @@ impl Questioning {
         let mut decided = Decided::default();
         match (subject, answer) {
             (_, Answer::Stop) => return false,
+            (subject, Answer::Skip) => {
+                match subject {
+                    Subject::Similar(_) => self.subjects.similar = false,
+                    _ => self.subjects.ambiguous = false,
+                }
+                return true;
+            }
             (Subject::Resource { source, destinations, .. }, Answer::Same(at)) => {
                 // The host answers with one of the choices that it was given.
                 let Some(destination) = destinations.get(at) else { return false };

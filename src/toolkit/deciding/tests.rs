@@ -66,8 +66,10 @@ fn compared(region: &str, old: &Stack, new: &Stack, decided: &Decided) -> Compar
 /// and decisions in the end, if nobody has stopped.
 struct Asked {
     questions: Vec<Question>,
-    end: Option<(Vec<Comparison>, Vec<(Environment, Decided)>)>,
+    end: Option<End>,
 }
+
+type End = (Vec<Comparison>, Vec<(Environment, Decided)>);
 
 fn ask(
     regions: &[&str],
@@ -85,7 +87,7 @@ fn ask(
         let comparisons: Vec<Comparison> = regions.iter().map(compare_one).collect();
         match questioning.next(&comparisons) {
             Next::Done => {
-                let end = Some((comparisons, questioning.into_decided()));
+                let end = Some((comparisons, questioning.end().0));
                 return Asked { questions, end };
             }
             Next::Compare => {}
@@ -267,6 +269,17 @@ fn a_pair_that_is_alike_is_taken_or_refused() {
     let (comparisons, decided) = asked.end.unwrap();
     assert_eq!(decided[0].1.left, [Location::new("S", "Old")]);
     assert!(comparisons[0].mappings.is_empty());
+}
+
+#[test]
+fn nobody_has_to_decide_about_pairs_that_are_merely_alike() {
+    let (old, new) = alike();
+    let asked =
+        ask(&["eu-west-1", "us-east-1"], &old, &new, |question| choice(question, "Decide nothing"));
+    assert_eq!(asked.questions.len(), 1);
+    let (comparisons, decided) = asked.end.unwrap();
+    assert!(decided.is_empty());
+    assert!(comparisons.iter().all(|one| one.similar.len() == 1 && one.mappings.is_empty()));
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl Deployment {
     /// [`prepare_deployment`].
     pub async fn decide(
         mut self,
-        subjects: Subjects,
+        mut subjects: Subjects,
         style: Style,
         host: &dyn Host,
     ) -> Result<Deciding<Self>, Error> {
@@ -132,6 +132,7 @@ impl Deployment {
             for (environment, decided) in settled.decided {
                 all.entry(environment).or_default().extend(decided);
             }
+            subjects = settled.subjects;
             let (mut detection, settings) = (settled.found, settled.settings);
             detection.compare_all(&settings)?;
             let refused = Refusals::new();
@@ -143,7 +144,8 @@ impl Deployment {
         }
         let settings = self.settings.clone();
         let decided = all.into_iter().collect();
-        Ok(Deciding::Settled(Settled { found: self, settings, decided }))
+        let settled = Settled { found: self, settings, decided, subjects };
+        Ok(Deciding::Settled(Box::new(settled)))
     }
 
     /// Prepares the same again from the same assembly, without what the service refused.
@@ -173,7 +175,7 @@ async fn prepare(
     let assembly = sources.local.clone();
     let kept = if deploying.previous_parameters { Previous::Kept } else { Previous::Forgotten };
     let detection = Detection::of(&settings, sources, kept)?;
-    from_detection(settings, deploying, assembly, detection, refused).await
+    Box::pin(from_detection(settings, deploying, assembly, detection, refused)).await
 }
 
 /// Prepares what follows from a comparison of whole environments.
