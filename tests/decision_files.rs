@@ -96,7 +96,7 @@ fn an_error_names_line_and_column_and_what_may_have_been_meant() {
     ");
     insta::assert_snapshot!(named(r#""Shop/Orders/Queue": "Shop/Purchase/Queue""#), @r"
     error: moves.json:3:5: `Shop/Purchase/Queue` is not in the app as it is now
-    hint: did you mean `Shop/Purchases/Queue/Resource`?
+    hint: did you mean `Shop/Purchases/Queue`?
     ");
     insta::assert_snapshot!(named(r#""Shop/Orders": "Shop/Purchases""#), @r"
     error: moves.json:3:5: `Shop/Orders` is a construct and not a resource

@@ -1,5 +1,7 @@
 //! What files of decisions come to, from the file to the comparison.
 
+use std::collections::BTreeMap;
+
 use super::decisions::distribute;
 use super::detect::Sides;
 use crate::compare::compare;
@@ -332,4 +334,75 @@ fn a_skip_file_takes_patterns() {
         told("[\n  \"S.C*\"]"),
         @"s.json:2:3: there is no `S.C*`, neither deployed nor in the app as it is now"
     );
+}
+
+/// Numbers that are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(self.0 >> 33).unwrap() % end
+    }
+}
+
+/// Versions of an app: for each the names of its resources, by who they are. No name is used
+/// twice, and no two are alike.
+fn versions(seed: u64) -> Vec<BTreeMap<usize, String>> {
+    let mut numbers = Numbers(seed);
+    let mut used = 0;
+    let mut name = || {
+        let letters = ["ab", "cd", "ef", "gh", "ij", "kl", "mn", "op", "qr", "st"];
+        used += 1;
+        [used / 100, used / 10 % 10, used % 10].map(|at| letters[at].repeat(3)).join("")
+    };
+    let mut now: BTreeMap<usize, String> = (0..4).map(|who| (who, name())).collect();
+    let mut all = vec![now.clone()];
+    for version in 0..6 {
+        for who in now.keys().copied().collect::<Vec<_>>() {
+            match numbers.below(8) {
+                0 => drop(now.remove(&who)),
+                1..=4 => drop(now.insert(who, name())),
+                _ => {}
+            }
+        }
+        now.insert(100 + version, name());
+        all.push(now.clone());
+    }
+    all
+}
+
+#[test]
+fn whatever_was_recorded_over_the_versions_carries_every_environment_to_any_later_one() {
+    let ids = |version: &BTreeMap<usize, String>| {
+        version.values().map(String::as_str).collect::<Vec<_>>().join(" ")
+    };
+    for seed in 0..40 {
+        let versions = versions(seed);
+        let mut record = String::new();
+        for (to, now) in versions.iter().enumerate() {
+            if let Some(before) = to.checked_sub(1).map(|at| &versions[at]) {
+                for (who, old) in before {
+                    if let Some(new) = now.get(who).filter(|new| *new != old) {
+                        let comma = if record.is_empty() { "" } else { ", " };
+                        record += &format!("{comma}\"S.{old}\": \"S.{new}\"");
+                    }
+                }
+            }
+            for was in &versions[..to] {
+                let moved = was.iter().filter_map(|(who, old)| {
+                    let new = now.get(who).filter(|new| *new != old)?;
+                    Some(format!("S.{old} → S.{new}"))
+                });
+                let mut expected: Vec<String> = moved.collect();
+                expected.sort();
+                let told = story(&ids(was), &ids(now), &record);
+                let found: Vec<&str> = told
+                    .split("; ")
+                    .filter(|one| one.contains(" → ") && !one.contains(".json"))
+                    .collect();
+                assert_eq!(found, expected, "{seed}: {told}\n{record}");
+            }
+        }
+    }
 }

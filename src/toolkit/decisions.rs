@@ -218,7 +218,13 @@ pub(super) fn distribute(
     }
     for (number, entry) in entries.iter().enumerate() {
         let inside: Vec<Status> = status.iter().filter_map(|one| one[number]).collect();
-        check(entry, &inside, &known)?;
+        if let Some(note) = check(entry, &inside, &known)? {
+            let is_here = |one: &Vec<Option<Status>>| {
+                one[number].is_some_and(|status| status.source_is_deployed)
+            };
+            let at = status.iter().position(is_here).unwrap_or_default();
+            all[at].notes.push(note);
+        }
     }
     for skip in &settings.skip {
         if !known.iter().any(|known| known.has(&skip.what)) {
@@ -319,13 +325,17 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Checks that an entry holds somewhere, or need not.
-fn check(entry: &Entry<'_>, inside: &[Status], known: &[Known<'_>]) -> Result<(), DecisionError> {
-    let Some((_, destination)) = &entry.destination else { return Ok(()) };
+/// Checks that an entry holds somewhere, or need not. Returns what the reader should know.
+fn check(
+    entry: &Entry<'_>,
+    inside: &[Status],
+    known: &[Known<'_>],
+) -> Result<Option<String>, DecisionError> {
+    let Some((_, destination)) = &entry.destination else { return Ok(None) };
     let (is_record, origin) = (entry.said == Said::Record, entry.origin.to_owned());
     let names = || (entry.text.clone(), destination.clone());
     if inside.iter().any(|status| status.is_fine) || (is_record && inside.is_empty()) {
-        return Ok(());
+        return Ok(None);
     }
     if inside.is_empty() {
         let (source_name, destination) = names();
@@ -338,7 +348,7 @@ fn check(entry: &Entry<'_>, inside: &[Status], known: &[Known<'_>]) -> Result<()
         // A record stays when what it was about is gone, or is not yet there.
         let is_missed = |one: &Status| one.destination_is_local && one.stack_is_deployed;
         if (is_record && !inside.iter().any(is_missed)) || (is_new && entry.said != Said::Now) {
-            return Ok(());
+            return Ok(None);
         }
         let name = entry.text.clone();
         let mut sides = known.iter().filter_map(|known| Some(&known.names.as_ref()?.0));
@@ -359,6 +369,13 @@ fn check(entry: &Entry<'_>, inside: &[Status], known: &[Known<'_>]) -> Result<()
             return Err(DecisionError::Construct { name, origin });
         }
         let near = sides.find_map(|(_, local)| local.closest(&name));
+        if is_record && near.is_none() {
+            return Ok(Some(format!(
+                "{origin}: `{}` became `{name}`, which is not in the app any more: the evidence \
+                 decides what it is now",
+                entry.text
+            )));
+        }
         return Err(DecisionError::NotLocal { name, place, origin, near });
     }
     let (source_name, destination) = names();

@@ -26,6 +26,7 @@ mod planning;
 mod reversal;
 mod selection;
 mod sources;
+mod standing;
 mod types;
 
 pub use afterwards::{NoRun, interrupted, latest, resume, revert};

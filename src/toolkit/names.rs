@@ -101,7 +101,11 @@ impl<'a> Names<'a> {
     /// Returns the name that somebody may have meant.
     pub(super) fn closest(&self, name: &str) -> Option<String> {
         let locations = self.resources.iter().map(|one| one.text.as_str());
-        let paths = self.resources.iter().filter_map(|one| one.path);
+        let paths = self.resources.iter().filter_map(|one| one.path).flat_map(|path| {
+            let construct =
+                path.strip_suffix("/Resource").or_else(|| path.strip_suffix("/Default"));
+            [construct.unwrap_or(path), path]
+        });
         let found = if name.contains('/') {
             closest(name, paths.chain(locations))
         } else {
