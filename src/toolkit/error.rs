@@ -9,7 +9,7 @@ use crate::model::Environment;
 use crate::run::{JournalError, RunError};
 use crate::settings::SettingsError;
 use crate::toolkit::local::LocalError;
-use crate::toolkit::{DecisionError, FollowError, HistoryError, KeepError};
+use crate::toolkit::{DecisionError, FollowError, KeepError, RepositoryError};
 use crate::toolkit::{NoRun, PlanFileError, ReversalError};
 use std::path::PathBuf;
 
@@ -158,9 +158,9 @@ pub enum Error {
     /// A file of decisions cannot be read.
     #[error(transparent)]
     Settings(#[from] Box<SettingsError>),
-    /// The history cannot be read, written or followed.
+    /// The log in the repository cannot be read or written, or its app not be recorded.
     #[error(transparent)]
-    History(#[from] Box<HistoryError>),
+    Repository(#[from] Box<RepositoryError>),
     /// Nobody said which stacks are meant.
     #[error("the app has {} stacks: {}", .stacks.len(), .stacks.join(", "))]
     WhichStacks {
@@ -322,7 +322,7 @@ impl Error {
                  is deployed, look at what is left in it, then delete it"
             }
             Self::Deployment(error) => return error.hint(),
-            Self::History(error) => return error.hint(),
+            Self::Repository(error) => return error.hint(),
             Self::Follow(error) => return error.hint().map(str::to_owned),
             Self::NoRun(error) if matches!(**error, NoRun::Several(_)) => {
                 "name the one that is meant"
@@ -363,9 +363,9 @@ impl From<FollowError> for Error {
     }
 }
 
-impl From<HistoryError> for Error {
-    fn from(error: HistoryError) -> Self {
-        Self::History(Box::new(error))
+impl From<RepositoryError> for Error {
+    fn from(error: RepositoryError) -> Self {
+        Self::Repository(Box::new(error))
     }
 }
 

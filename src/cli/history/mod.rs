@@ -11,7 +11,7 @@ use super::Exit;
 use super::failure::Failure;
 use super::terminal::Terminal;
 use crate::report::plain;
-use crate::toolkit::history::{self, LOG_FILE};
+use crate::toolkit::history::{self, HISTORY_FILE};
 
 /// Record what became of the stacks, and look at it
 ///
@@ -153,7 +153,7 @@ fn install_hook(arguments: &HookArgs, terminal: &mut Terminal) -> Result<Exit, F
     }
     if history::load_branches(project)?.is_none() {
         terminal.note(&format!(
-            "there is no {LOG_FILE} yet: `cdkr history record` begins it, and until then the hook \
+            "there is no {HISTORY_FILE} yet: `cdkr history record` begins it, and until then the hook \
              stops every commit"
         ));
     }

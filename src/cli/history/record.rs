@@ -14,7 +14,7 @@ use crate::history::EventHash;
 use crate::report::{self, HistoryView, Style, count};
 use crate::settings::{Settings, Surroundings, Typed};
 use crate::toolkit::Outcome;
-use crate::toolkit::history::{self, LOG_FILE, Recorded, TEMPLATES};
+use crate::toolkit::history::{self, HISTORY_FILE, Recorded, TEMPLATES};
 
 /// Record the state of the app: what its resources were called before, and what they are called
 ///
@@ -114,7 +114,7 @@ struct OutputArgs {
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
 
-    /// Leave out warnings and notes
+    /// Leave out warnings and notes, and with `--check` that all is well
     #[arg(short, long)]
     quiet: bool,
 
@@ -201,7 +201,7 @@ pub(super) fn record(arguments: &RecordArgs, terminal: &mut Terminal) -> Result<
     }
     terminal.answer(&said(&recorded))?;
     if !recorded.events.is_empty() {
-        terminal.note(&format!("commit it with the app: git add {LOG_FILE} {TEMPLATES}"));
+        terminal.note(&format!("commit it with the app: git add {HISTORY_FILE} {TEMPLATES}"));
     }
     Ok(Exit::Done)
 }
@@ -242,16 +242,16 @@ fn told(
     terminal: &mut Terminal,
 ) -> Result<Exit, Failure> {
     let history::Checked { head, difference, misplaced } = checked;
+    let is_recorded = checked.is_recorded();
+    if is_recorded && output.quiet && !output.is_json() {
+        return Ok(Exit::Done);
+    }
     terminal.answer(&if output.is_json() {
         report::checked_json(*head, difference, misplaced)
     } else {
         report::checked(*head, difference, misplaced)
     })?;
-    if checked.is_recorded() {
-        return Ok(Exit::Done);
-    }
-    terminal.note("`cdkr history record` records it");
-    Ok(Exit::Moves)
+    Ok(if is_recorded { Exit::Done } else { Exit::Moves })
 }
 
 pub(super) fn merge(arguments: &MergeArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
@@ -290,6 +290,6 @@ pub(super) fn merge(arguments: &MergeArgs, terminal: &mut Terminal) -> Result<Ex
     };
     let number = count(branches, "branch").replace("branchs", "branches");
     terminal.answer(&format!("{number} merged; the log ends with {}\n", event.short()))?;
-    terminal.note(&format!("commit it with the app: git add {LOG_FILE} {TEMPLATES}"));
+    terminal.note(&format!("commit it with the app: git add {HISTORY_FILE} {TEMPLATES}"));
     Ok(Exit::Done)
 }

@@ -12,7 +12,7 @@ use crate::history::{self as room, Log, Snapshot};
 use crate::model::Environment;
 use crate::report::{self, HistoryView};
 use crate::toolkit::Error;
-use crate::toolkit::history::{self, HistoryError, LOG_FILE};
+use crate::toolkit::history::{self, HISTORY_FILE, RepositoryError};
 
 /// Show the events of the log, newest first
 #[derive(Args, Debug)]
@@ -135,7 +135,7 @@ fn load() -> Result<Log, Failure> {
 }
 
 fn required(log: Option<Log>) -> Result<Log, Failure> {
-    Ok(log.ok_or_else(|| Error::from(HistoryError::NoLog(LOG_FILE.into())))?)
+    Ok(log.ok_or_else(|| Error::from(RepositoryError::NoLog(HISTORY_FILE.into())))?)
 }
 
 pub(super) fn log(arguments: &LogArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
@@ -186,7 +186,7 @@ pub(super) fn snapshot(arguments: &SnapshotArgs, terminal: &mut Terminal) -> Res
         if only.stacks().next().is_none() {
             let stacks = state.stacks().map(|(key, _)| key.to_string()).collect();
             let stack = stack.clone();
-            return Err(Error::from(HistoryError::NoStack { stack, event, stacks }).into());
+            return Err(Error::from(RepositoryError::NoStack { stack, event, stacks }).into());
         }
         state = only;
     }
@@ -213,6 +213,6 @@ pub(super) fn diff(arguments: &DiffArgs, terminal: &mut Terminal) -> Result<Exit
     Ok(Exit::Done)
 }
 
-fn failed(error: impl Into<HistoryError>) -> Failure {
+fn failed(error: impl Into<RepositoryError>) -> Failure {
     Error::from(error.into()).into()
 }

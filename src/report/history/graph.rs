@@ -76,3 +76,51 @@ fn parting(lanes: usize, lane: usize) -> String {
     }
     row.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{Event, What};
+
+    /// Draws events, each by its name and with those before it: `A(), B(A), C(A)`.
+    fn drawn(events: &str) -> String {
+        let mut log = Log::default();
+        let mut names: Vec<(String, EventHash)> = Vec::new();
+        for word in events.split(", ") {
+            let (name, parents) = word.trim_end_matches(')').split_once('(').unwrap();
+            let of = |name: &str| names.iter().find(|(other, _)| other == name).unwrap().1;
+            let mut parents: Vec<EventHash> = parents.split_whitespace().map(of).collect();
+            parents.sort();
+            let event = Event { parents, at: name.into(), same_as: None, what: What::default() };
+            names.push((name.to_owned(), log.append(event).unwrap()));
+        }
+        let text = graph(&log, &HistoryView::default());
+        let text = anstream::adapter::strip_str(&text).to_string();
+        let line = |line: &str| {
+            let known =
+                names.iter().find_map(|(name, hash)| Some((line.find(&hash.short())?, name)));
+            known.map_or_else(|| line.to_owned(), |(at, name)| format!("{}{name}", &line[..at]))
+        };
+        text.lines().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn branches_come_together_where_they_began() {
+        let expected = ["* D", "| * C", "| | * B", "|/ /", "|/", "* A"];
+        assert_eq!(drawn("A(), B(A), C(A), D(A)"), expected.join("\n"));
+    }
+
+    #[test]
+    fn a_branch_goes_around_another_one() {
+        let expected = ["* D", "| * C", "| | * E", "|_|/", "* | A", "|/", "* R"];
+        assert_eq!(drawn("R(), A(R), E(A), C(R), D(A)"), expected.join("\n"));
+    }
+
+    #[test]
+    fn a_merge_parts_in_two_and_makes_room_for_that() {
+        let found = drawn("R(), A(R), B(R), M(A B), N(R), O(M)");
+        let lines: Vec<&str> = found.lines().collect();
+        assert_eq!(lines[..4], ["* O", "| * N", "* | M", "|\\ \\"], "{found}");
+        assert_eq!(lines.last(), Some(&"* R"), "{found}");
+    }
+}

@@ -224,7 +224,9 @@ pub fn checked(
         out.push(format!("The template of {} is not in cdkr.history/.", stack(key)));
     }
     if out.is_empty() {
-        out.push("The app is as the log says.".to_owned());
+        return "The app is as the log says.\n".to_owned();
     }
+    out.push(String::new());
+    out.push(format!("To record it: {}", paint::command("cdkr history record")));
     lines(out)
 }

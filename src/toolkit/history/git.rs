@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::error::HistoryError;
+use super::repository_error::RepositoryError;
 
 /// A directory in a working tree of Git.
 pub(super) struct Git<'a> {
@@ -28,14 +28,15 @@ impl<'a> Git<'a> {
     ///
     /// # Errors
     /// When Git cannot be run, or fails.
-    pub(super) fn text(&self, arguments: &[&str]) -> Result<String, HistoryError> {
+    pub(super) fn text(&self, arguments: &[&str]) -> Result<String, RepositoryError> {
         let bytes = self.bytes(arguments)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text))
     }
 
-    fn bytes(&self, arguments: &[&str]) -> Result<Vec<u8>, HistoryError> {
-        let error = |message: String| HistoryError::Git { command: arguments.join(" "), message };
+    fn bytes(&self, arguments: &[&str]) -> Result<Vec<u8>, RepositoryError> {
+        let error =
+            |message: String| RepositoryError::Git { command: arguments.join(" "), message };
         let output = Command::new("git")
             .args(arguments)
             .current_dir(self.directory)
@@ -77,7 +78,7 @@ impl<'a> Git<'a> {
     ///
     /// # Errors
     /// When Git fails.
-    pub(super) fn own_path(&self, what: &str) -> Result<PathBuf, HistoryError> {
+    pub(super) fn own_path(&self, what: &str) -> Result<PathBuf, RepositoryError> {
         Ok(self.directory.join(self.text(&["rev-parse", "--git-path", what])?))
     }
 }

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::error::HistoryError;
 use super::git::Git;
-use super::store::{LOG_FILE, TEMPLATES, read, unwritable};
+use super::repository_error::RepositoryError;
+use super::store::{HISTORY_FILE, TEMPLATES, read, unwritable};
 use crate::toolkit::{Error, files};
 
 /// The hooks that check. Git runs the second one, and not the first, before it commits a merge
@@ -43,7 +43,7 @@ pub fn install_hook(project: &Path, app: Option<&str>, force: bool) -> Result<Ho
         let is_ours = there.as_ref().is_none_or(|text| text.starts_with(HEADER));
         let has_it = there.as_ref().is_some_and(|text| text.contains(&block));
         if !is_ours && !has_it && !force {
-            return Err(HistoryError::ForeignHook { file, lines: block }.into());
+            return Err(RepositoryError::ForeignHook { file, lines: block }.into());
         }
         if !has_it {
             hooks.push((file, there, is_ours));
@@ -75,15 +75,15 @@ fn block(prefix: &str, app: Option<&str>) -> String {
         "" => name.to_owned(),
         prefix => quoted(&format!("{prefix}/{name}")),
     };
-    let files = format!("{} {}", inside(LOG_FILE), inside(TEMPLATES));
+    let files = format!("{} {}", inside(HISTORY_FILE), inside(TEMPLATES));
     let app = app.map(|app| format!(" --app {}", quoted(app))).unwrap_or_default();
     // What Git says of itself to a hook holds for the directory in which the hook begins.
     format!(
         "# cdkr: begin {directory}\n\
-         ( unset GIT_DIR GIT_WORK_TREE; cd {directory} && cdkr history record --check{app} ) || exit 1\n\
+         ( unset GIT_DIR GIT_WORK_TREE; cd {directory} && cdkr history record --check --quiet{app} ) || exit 1\n\
          if ! git diff --quiet -- {files} ||\n\
          \x20  git ls-files --others --exclude-standard -- {files} | grep -q .; then\n\
-         \x20 echo 'cdkr: the history is not in this commit: git add {LOG_FILE} {TEMPLATES}' >&2\n\
+         \x20 echo 'cdkr: the history is not in this commit: git add {HISTORY_FILE} {TEMPLATES}' >&2\n\
          \x20 exit 1\n\
          fi\n\
          # cdkr: end {directory}\n"
@@ -122,7 +122,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-fn write_executable(file: &Path, text: &str) -> Result<(), HistoryError> {
+fn write_executable(file: &Path, text: &str) -> Result<(), RepositoryError> {
     files::write(file, text.as_bytes()).map_err(unwritable(file))?;
     #[cfg(unix)]
     {
@@ -133,15 +133,15 @@ fn write_executable(file: &Path, text: &str) -> Result<(), HistoryError> {
 }
 
 /// Tells Git how our files are merged. Returns the file if it had to be written.
-fn attributes(project: &Path) -> Result<Option<PathBuf>, HistoryError> {
+fn attributes(project: &Path) -> Result<Option<PathBuf>, RepositoryError> {
     let file = project.join(".gitattributes");
     let before = match fs::read_to_string(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        Err(source) => return Err(HistoryError::Unreadable { file, source }),
+        Err(source) => return Err(RepositoryError::Unreadable { file, source }),
     };
     let lines = [
-        format!("{LOG_FILE} -text merge={DRIVER}"),
+        format!("{HISTORY_FILE} -text merge={DRIVER}"),
         format!("{TEMPLATES}/*.json -text merge={DRIVER} linguist-generated"),
     ];
     let mut text = before.clone();

@@ -1,11 +1,12 @@
 //! Branches of a log become one again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::Path;
 
-use super::error::HistoryError;
-use super::record::outcome;
-use super::state::{assembly_of, refactor, snapshot_of, synthesized, templates_of};
+use super::record::{Inside, outcome};
+use super::repository_error::RepositoryError;
+use super::state::{assembly_of, refactor, state_of, synthesized, templates_of};
 use super::store::{Store, Templates, parsed, read};
 use crate::assembly::Assembly;
 use crate::compare::{Comparison, Place};
@@ -56,10 +57,13 @@ pub async fn prepare_merge(
     host: &dyn Host,
 ) -> Result<Merging, Error> {
     let store = Store::new(&settings.project);
-    let seen = store.text()?.ok_or_else(|| HistoryError::NoLog(store.file.clone()))?;
+    let seen = store.text()?.ok_or_else(|| RepositoryError::NoLog(store.file.clone()))?;
     let mut branches = branches_of(&branched(&store, &seen)?);
     if let Some(file) = other {
-        let text = read(file)?.ok_or_else(|| HistoryError::NoLog(file.to_owned()))?;
+        let text = read(file)?.ok_or_else(|| RepositoryError::Unreadable {
+            file: file.to_owned(),
+            source: ErrorKind::NotFound.into(),
+        })?;
         branches.extend(branches_of(&parsed(file, &text, Log::parse_branches)?));
     }
     let mut merging = Merging {
@@ -89,7 +93,7 @@ pub async fn prepare_merge(
 
 /// The log with all of its branches. Where Git had no driver to merge it, there are marks of a
 /// conflict around each branch's lines.
-fn branched(store: &Store, text: &[u8]) -> Result<Log, HistoryError> {
+fn branched(store: &Store, text: &[u8]) -> Result<Log, RepositoryError> {
     let is_conflict = |error: &ParseError| error.problem == Problem::ConflictMark;
     match Log::parse_branches(text) {
         Err(error) if is_conflict(&error) => {
@@ -121,10 +125,10 @@ fn branches_of(log: &Log) -> Vec<Log> {
     log.heads().iter().filter_map(|head| log.up_to(head.event)).collect()
 }
 
-fn merged(ours: &Log, theirs: &Log, event: &MergeEvent) -> Result<Log, HistoryError> {
+fn merged(ours: &Log, theirs: &Log, event: &MergeEvent) -> Result<Log, RepositoryError> {
     history::merge(ours, theirs, event).map_err(|conflict| {
         let maps = maps(&conflict, &event.state);
-        HistoryError::Merge { conflict: Box::new(conflict), maps }
+        RepositoryError::Merge { conflict: Box::new(conflict), maps }
     })
 }
 
@@ -138,12 +142,12 @@ impl Merging {
         at: &str,
         app: &Assembly,
     ) -> Result<(), Error> {
-        let state = snapshot_of(&app.stacks)?;
+        let state = state_of(&app.stacks)?;
         self.merged = Some(templates_of(&app.stacks, &state));
         let logs = [&self.log, branch];
         let mut heads = Vec::new();
         for log in logs {
-            heads.extend(log.head().map_err(HistoryError::Refused)?);
+            heads.extend(log.head().map_err(RepositoryError::Refused)?);
         }
         let states = heads.iter().zip(logs);
         let states: Vec<_> =
@@ -174,7 +178,7 @@ impl Merging {
     pub fn merge(self) -> Result<Merged, Error> {
         let Self { store, seen, log, merged, .. } = self;
         let is_same = seen.as_deref() == Some(log.render().as_bytes());
-        let event = log.head().map_err(HistoryError::Refused)?.filter(|_| !is_same);
+        let event = log.head().map_err(RepositoryError::Refused)?.filter(|_| !is_same);
         if let Some(head) = event {
             let templates = match merged {
                 Some(templates) => templates,
@@ -195,7 +199,7 @@ fn stated(
     pairs: &[Pair],
     heads: &[(EventHash, &Snapshot)],
     merged: &Snapshot,
-) -> Result<Vec<Refactor>, HistoryError> {
+) -> Result<Vec<Refactor>, RepositoryError> {
     let mut moves: BTreeMap<(Scope, EventHash), Vec<Move>> = BTreeMap::new();
     for pair in pairs {
         let destinations = located(&pair.destination, merged, &pair.scope);
@@ -207,7 +211,7 @@ fn stated(
         }
         if destinations.is_empty() {
             let (name, origin) = (pair.destination.to_string(), pair.origin.clone());
-            return Err(HistoryError::NotMerged { name, origin });
+            return Err(RepositoryError::NotMerged { name, origin });
         }
         let mut is_used = false;
         for (head, state) in heads {
@@ -225,7 +229,7 @@ fn stated(
         }
         if !is_used && is_typed {
             let (name, origin) = (pair.source.to_string(), pair.origin.clone());
-            return Err(HistoryError::NotInBranches { name, origin });
+            return Err(RepositoryError::NotInBranches { name, origin });
         }
     }
     let refactors = moves.into_iter().map(|((scope, head), moves)| Refactor {
@@ -279,7 +283,9 @@ impl Search<'_> {
     /// Finds what moved in the merge itself.
     fn find(&self, merged: &Snapshot) -> Result<Found, Error> {
         let mut found: Found = (Vec::new(), Vec::new());
-        let Some(merge) = self.log.head().map_err(HistoryError::Refused)? else { return Ok(found) };
+        let Some(merge) = self.log.head().map_err(RepositoryError::Refused)? else {
+            return Ok(found);
+        };
         let environments: BTreeSet<Environment> =
             merged.stacks().map(|(key, _)| key.scope.environment()).collect();
         let open: Vec<(Environment, Open)> = environments
@@ -307,9 +313,12 @@ impl Search<'_> {
             if questions.is_empty() {
                 continue;
             }
-            let outcome = self.compare(head, merge, state, &questions)?;
+            let (outcome, inside) = self.compare(head, merge, state, &questions)?;
             let moved = outcome.environments.iter();
-            found.0.extend(moved.filter_map(|one| refactor(one, Some(head))));
+            found.0.extend(moved.filter_map(|one| {
+                let inside = inside.get(&one.environment).map(Vec::as_slice).unwrap_or_default();
+                refactor(one, inside, Some(head))
+            }));
             found.1.push((head, outcome));
         }
         Ok(found)
@@ -322,15 +331,16 @@ impl Search<'_> {
         merge: EventHash,
         state: &Snapshot,
         questions: &BTreeMap<&Environment, &Open>,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<(Outcome, Inside), Error> {
         let (templates, missing) = self.store.templates(state, self.other)?;
         if !missing.is_empty() {
-            return Err(HistoryError::NoTemplates { event: head, stacks: missing }.into());
+            return Err(RepositoryError::NoTemplates { event: head, stacks: missing }.into());
         }
         let mut settings = self.settings.clone();
         settings.pairs.clear();
         for environment in questions.keys() {
-            let known = compose(self.log, head, merge, environment).map_err(HistoryError::from)?;
+            let known =
+                compose(self.log, head, merge, environment).map_err(RepositoryError::from)?;
             settings.pairs.extend(known.into_iter().map(|mapping| Pair {
                 source: Named::Location(mapping.source),
                 destination: Named::Location(mapping.destination),
@@ -339,12 +349,21 @@ impl Search<'_> {
                 origin: "the history".to_owned(),
             }));
         }
-        let mut outcome = outcome(&settings, assembly_of(&templates), self.app.clone())?;
+        let (mut outcome, mut inside) =
+            outcome(&settings, assembly_of(&templates), self.app.clone())?;
+        for (environment, moves) in &mut inside {
+            let Some(open) = questions.get(environment) else { continue };
+            let lost = open.lost.get(&head);
+            moves.retain(|one| {
+                lost.is_some_and(|lost| lost.contains(&one.source))
+                    && open.new.contains(&one.destination)
+            });
+        }
         outcome.environments.retain_mut(|comparison| {
             let open = questions.get(&comparison.environment);
             open.is_some_and(|open| keep_open(comparison, open, head))
         });
-        Ok(outcome)
+        Ok((outcome, inside))
     }
 }
 
@@ -407,7 +426,7 @@ pub fn merge_driver(ours: &Path, theirs: &Path, path: Option<&Path>) -> Result<(
     if path.is_some_and(|path| !is_log(path)) {
         return Ok(());
     }
-    let bytes = |file: &Path| Ok::<_, HistoryError>(read(file)?.unwrap_or_default());
+    let bytes = |file: &Path| Ok::<_, RepositoryError>(read(file)?.unwrap_or_default());
     let (our_text, their_text) = (bytes(ours)?, bytes(theirs)?);
     let name = path.unwrap_or(ours);
     parsed(name, &our_text, Log::parse_branches)?;

@@ -3,11 +3,11 @@
 //! The rules of a log are those of [`crate::history`]; here are the files, the app, and Git.
 
 mod environment;
-mod error;
 mod git;
 mod hook;
 mod merge;
 mod record;
+mod repository_error;
 mod state;
 mod store;
 
@@ -15,12 +15,12 @@ use std::path::Path;
 
 pub(super) use environment::{Doing, Followed, Histories, declared, keep, keep_run};
 pub use environment::{FollowError, environment_log};
-pub use error::HistoryError;
 pub use hook::{Hooked, install_hook};
 pub use merge::{Merged, Merging, merge_driver, prepare_merge};
 pub use record::{Checked, Recorded, Recording, check, prepare_record};
+pub use repository_error::RepositoryError;
 pub use state::snapshot_of;
-pub use store::{LOG_FILE, TEMPLATES};
+pub use store::{HISTORY_FILE, TEMPLATES};
 
 use super::Error;
 use crate::history::Log;

@@ -1,16 +1,22 @@
 //! The app as it is now becomes the next state of the log.
 
-use super::error::HistoryError;
+use std::collections::BTreeMap;
+
+use super::repository_error::RepositoryError;
 use super::state::{
-    aligned, assembly_of, refactor, snapshot_of, synthesized, templates_of, without_values,
+    aligned, assembly_of, moved_inside, refactor, state_of, synthesized, templates_of,
+    without_values,
 };
 use super::store::{Store, Templates, parsed};
 use crate::assembly::Assembly;
 use crate::event::Host;
-use crate::history::{EventHash, Log, Refactor, Snapshot, SnapshotDifference, StackKey, diff};
+use crate::history::{
+    EventHash, Log, Move, Refactor, Snapshot, SnapshotDifference, StackKey, diff,
+};
+use crate::model::Environment;
 use crate::settings::{Pair, Settings};
 use crate::toolkit::Error;
-use crate::toolkit::detect::{Detection, Outcome};
+use crate::toolkit::detect::{Detection, Outcome, Sides};
 use crate::toolkit::parameters::Previous;
 use crate::toolkit::selection::Selection;
 use crate::toolkit::sources::{self, AGAINST, Deployed, Sources};
@@ -20,6 +26,7 @@ pub struct Recording {
     /// What moved since the last state. As long as something in it is ambiguous, somebody has to
     /// decide before anything is recorded.
     pub outcome: Outcome,
+    inside: Inside,
     store: Store,
     /// The text of the log.
     seen: Option<Vec<u8>>,
@@ -77,15 +84,16 @@ pub async fn prepare_record(settings: &Settings, host: &dyn Host) -> Result<Reco
         None => Log::default(),
     };
     let local = synthesized(settings, host).await?;
-    let state = snapshot_of(&local.stacks)?;
+    let state = state_of(&local.stacks)?;
     let templates = templates_of(&local.stacks, &state);
     let against = match &settings.against {
         Some(against) => Some(sources::read(AGAINST, &against.value, settings)?),
         None => None,
     };
-    let head = log.head().map_err(HistoryError::Refused)?;
+    let head = log.head().map_err(RepositoryError::Refused)?;
     let mut recording = Recording {
         outcome: Outcome::default(),
+        inside: Inside::new(),
         store,
         seen,
         log,
@@ -97,7 +105,7 @@ pub async fn prepare_record(settings: &Settings, host: &dyn Host) -> Result<Reco
     let deployed = match (head, against) {
         (None, None) => None,
         (None, Some(against)) => {
-            recording.beginning = Some(snapshot_of(&against.stacks)?);
+            recording.beginning = Some(state_of(&against.stacks)?);
             Some(against)
         }
         (Some(head), against) => recording.last_state(head, against)?,
@@ -107,12 +115,15 @@ pub async fn prepare_record(settings: &Settings, host: &dyn Host) -> Result<Reco
     Ok(recording)
 }
 
+/// What moved with a nested stack, by environment.
+pub(super) type Inside = BTreeMap<Environment, Vec<Move>>;
+
 /// Compares two states of an app.
 pub(super) fn outcome(
     settings: &Settings,
     deployed: Assembly,
     local: Assembly,
-) -> Result<Outcome, Error> {
+) -> Result<(Outcome, Inside), Error> {
     let deployed = aligned(deployed, &local);
     let (settings, warnings) = within(settings, &deployed, &local);
     let sources = Sources {
@@ -123,7 +134,14 @@ pub(super) fn outcome(
     let mut detection = Detection::of(&settings, sources, Previous::Kept)?;
     detection.narrow(Selection::All)?;
     detection.outcome.warnings.extend(warnings);
-    Ok(detection.outcome)
+    let Detection { outcome, environments, .. } = detection;
+    let sides: BTreeMap<Environment, Sides> = environments.into_iter().collect();
+    let inside = outcome.environments.iter().filter_map(|comparison| {
+        let environment = &comparison.environment;
+        Some((environment.clone(), moved_inside(comparison, sides.get(environment)?)))
+    });
+    let inside = inside.collect();
+    Ok((outcome, inside))
 }
 
 /// The settings without decisions for an account of which the app says nothing, with a warning
@@ -151,7 +169,7 @@ impl Recording {
     /// When a decision fits nothing, or a template cannot be compared.
     pub fn compare(&mut self, settings: &Settings) -> Result<(), Error> {
         if let Some((before, app)) = &self.sides {
-            self.outcome = outcome(settings, before.clone(), app.clone())?;
+            (self.outcome, self.inside) = outcome(settings, before.clone(), app.clone())?;
         }
         Ok(())
     }
@@ -162,14 +180,14 @@ impl Recording {
         &self,
         head: EventHash,
         against: Option<Assembly>,
-    ) -> Result<Option<Assembly>, HistoryError> {
+    ) -> Result<Option<Assembly>, RepositoryError> {
         let empty = Snapshot::default();
         let state = self.log.snapshot(head).unwrap_or(&empty);
         if let Some(against) = against {
-            let difference = diff(state, &snapshot_of(&against.stacks)?);
+            let difference = diff(state, &state_of(&against.stacks)?);
             if difference != SnapshotDifference::default() {
                 let stacks = stacks_of(&difference);
-                return Err(HistoryError::AnotherState { event: head, stacks });
+                return Err(RepositoryError::AnotherState { event: head, stacks });
             }
             return Ok(Some(against));
         }
@@ -178,7 +196,7 @@ impl Recording {
         }
         let (templates, missing) = self.store.templates(state, None)?;
         if !missing.is_empty() {
-            return Err(HistoryError::NoTemplates { event: head, stacks: missing });
+            return Err(RepositoryError::NoTemplates { event: head, stacks: missing });
         }
         Ok(Some(assembly_of(&templates)))
     }
@@ -194,15 +212,18 @@ impl Recording {
     /// # Errors
     /// When somebody else has written in the meantime, or a file cannot be written.
     pub fn record(self, at: &str) -> Result<Recorded, Error> {
-        let Self { outcome, store, seen, mut log, beginning, state, templates, .. } = self;
+        let Self { outcome, inside, store, seen, mut log, beginning, state, templates, .. } = self;
         let mut events = Vec::new();
         if let Some(beginning) = beginning {
             let event = log.record(at, &beginning, Vec::new());
-            events.extend(event.map_err(HistoryError::Refused)?);
+            events.extend(event.map_err(RepositoryError::Refused)?);
         }
-        let refactors: Vec<Refactor> =
-            outcome.environments.iter().filter_map(|one| refactor(one, None)).collect();
-        let event = log.record(at, &state, refactors).map_err(HistoryError::Refused)?;
+        let refactors = outcome.environments.iter().filter_map(|one| {
+            let inside = inside.get(&one.environment).map(Vec::as_slice).unwrap_or_default();
+            refactor(one, inside, None)
+        });
+        let refactors: Vec<Refactor> = refactors.collect();
+        let event = log.record(at, &state, refactors).map_err(RepositoryError::Refused)?;
         events.extend(event);
         let mended = if events.is_empty() { store.misplaced(&state)? } else { Vec::new() };
         if !events.is_empty() || !mended.is_empty() {
@@ -223,8 +244,8 @@ pub async fn check(settings: &Settings, host: &dyn Host) -> Result<Checked, Erro
         None => Log::default(),
     };
     let local = synthesized(settings, host).await?;
-    let state = snapshot_of(&local.stacks)?;
-    let head = log.head().map_err(HistoryError::Refused)?;
+    let state = state_of(&local.stacks)?;
+    let head = log.head().map_err(RepositoryError::Refused)?;
     let empty = Snapshot::default();
     let before = head.and_then(|head| log.snapshot(head)).unwrap_or(&empty);
     let difference = diff(before, &state);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::error::HistoryError;
+use super::repository_error::RepositoryError;
 use super::store::Templates;
 use crate::assembly::{Assembly, AssemblyStack, StackProperties};
 use crate::compare::{Comparison, Evidence};
@@ -12,24 +12,29 @@ use crate::history::{Decided, EventHash, Move, Refactor, Snapshot, StackKey, Sta
 use crate::model::{Environment, Location, Stack, StackName};
 use crate::report;
 use crate::settings::{Scope, Settings};
+use crate::toolkit::detect::Sides;
 use crate::toolkit::sources::{self, APP};
 use crate::toolkit::{Error, context, require_context};
 
+/// The type of a nested stack.
+const STACK: &str = "AWS::CloudFormation::Stack";
+
 /// Returns the state that an assembly would bring about: all of its stacks, nested ones under
 /// the names that the model gives them.
+pub fn snapshot_of(stacks: &[AssemblyStack]) -> Snapshot {
+    Snapshot::new(keyed(stacks).map(|(key, stack)| (key, StackRecord::of(stack))))
+}
+
+/// The state that an assembly would bring about.
 ///
 /// # Errors
 /// When two stacks have one name in one environment.
-pub fn snapshot_of(stacks: &[AssemblyStack]) -> Result<Snapshot, HistoryError> {
+pub(super) fn state_of(stacks: &[AssemblyStack]) -> Result<Snapshot, RepositoryError> {
     let mut seen = BTreeSet::new();
-    let mut records = Vec::new();
-    for (key, stack) in keyed(stacks) {
-        if !seen.insert(key.clone()) {
-            return Err(HistoryError::SameStack(key));
-        }
-        records.push((key, StackRecord::of(stack)));
+    match keyed(stacks).map(|(key, _)| key).find(|key| !seen.insert(key.clone())) {
+        Some(key) => Err(RepositoryError::SameStack(key)),
+        None => Ok(snapshot_of(stacks)),
     }
-    Ok(Snapshot::new(records))
 }
 
 /// The stacks of an assembly with their keys.
@@ -146,8 +151,54 @@ pub(super) fn aligned(mut earlier: Assembly, app: &Assembly) -> Assembly {
     Assembly { stacks, ..earlier }
 }
 
+/// What is in a nested stack that moved, and has kept its logical ID. For CloudFormation it did
+/// not move; for a history it did, since a nested stack is called by its place.
+pub(super) fn moved_inside(comparison: &Comparison, sides: &Sides) -> Vec<Move> {
+    let mappings = &comparison.mappings;
+    let sources: BTreeSet<&Location> = mappings.iter().map(|one| &one.source.location).collect();
+    let destinations: BTreeSet<&Location> =
+        mappings.iter().map(|one| &one.destination.location).collect();
+    let ends = mappings.iter().filter(|one| one.resource_type.as_str() == STACK);
+    let mut open: Vec<(Location, Location)> =
+        ends.map(|one| (one.source.location.clone(), one.destination.location.clone())).collect();
+    let mut moves = Vec::new();
+    while let Some((old, new)) = open.pop() {
+        let of = |stacks: &[Stack], at: &Location| {
+            stacks
+                .iter()
+                .find(|stack| stack.parent.as_ref() == Some(at))
+                .map(|stack| (stack.name.clone(), StackRecord::of(stack).resources))
+        };
+        let (Some((from, before)), Some((to, after))) =
+            (of(&sides.deployed, &old), of(&sides.local, &new))
+        else {
+            continue;
+        };
+        for (id, was) in before {
+            let source = Location { stack: from.clone(), logical_id: id.clone() };
+            let destination = Location { stack: to.clone(), logical_id: id.clone() };
+            let is_same = after.get(&id).is_some_and(|is| is.resource_type == was.resource_type);
+            if !is_same || sources.contains(&source) || destinations.contains(&destination) {
+                continue;
+            }
+            if was.resource_type.as_str() == STACK {
+                open.push((source.clone(), destination.clone()));
+            }
+            if source != destination {
+                let evidence = report::evidence_kind(&Evidence::NestedStack).to_owned();
+                moves.push(Move { source, destination, decided: Decided::Detected(evidence) });
+            }
+        }
+    }
+    moves
+}
+
 /// What a comparison has found, as a history keeps it; `None` if nothing moved.
-pub(super) fn refactor(comparison: &Comparison, parent: Option<EventHash>) -> Option<Refactor> {
+pub(super) fn refactor(
+    comparison: &Comparison,
+    inside: &[Move],
+    parent: Option<EventHash>,
+) -> Option<Refactor> {
     let moved = comparison.mappings.iter().map(|mapping| Move {
         source: mapping.source.location.clone(),
         destination: mapping.destination.location.clone(),
@@ -156,7 +207,9 @@ pub(super) fn refactor(comparison: &Comparison, parent: Option<EventHash>) -> Op
             evidence => Decided::Detected(report::evidence_kind(evidence).to_owned()),
         },
     });
-    let moves: Vec<Move> = moved.filter(|it| it.source != it.destination).collect();
+    let moved = moved.filter(|it| it.source != it.destination);
+    let mut moves: Vec<Move> = moved.chain(inside.iter().cloned()).collect();
+    moves.sort();
     let scope = Scope::of(&comparison.environment);
     (!moves.is_empty()).then_some(Refactor { scope, parent, moves })
 }

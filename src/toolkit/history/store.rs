@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::error::HistoryError;
 use super::git::Git;
+use super::repository_error::RepositoryError;
 use crate::history::{Log, ParseError, Snapshot, StackKey, template_digest};
 use crate::model::{Object, Template, Value};
 use crate::template::{self, json};
 use crate::toolkit::{files, planning};
 
 /// The log, in the directory of the project.
-pub const LOG_FILE: &str = "cdkr.history.jsonl";
+pub const HISTORY_FILE: &str = "cdkr.history.jsonl";
 /// The directory of the templates, beside the log.
 pub const TEMPLATES: &str = "cdkr.history";
 /// Where our records keep what is not in its place yet.
@@ -41,11 +41,11 @@ impl Store {
         let inside = |name: &str| {
             if project == Path::new(".") { PathBuf::from(name) } else { project.join(name) }
         };
-        Self { project: project.to_owned(), file: inside(LOG_FILE) }
+        Self { project: project.to_owned(), file: inside(HISTORY_FILE) }
     }
 
     /// The text of the log; `None` if there is none.
-    pub(super) fn text(&self) -> Result<Option<Vec<u8>>, HistoryError> {
+    pub(super) fn text(&self) -> Result<Option<Vec<u8>>, RepositoryError> {
         read(&self.file)
     }
 
@@ -56,10 +56,10 @@ impl Store {
         seen: Option<&[u8]>,
         log: &Log,
         state: &Templates,
-    ) -> Result<(), HistoryError> {
+    ) -> Result<(), RepositoryError> {
         let _held = self.lock()?;
         if self.text()?.as_deref() != seen {
-            return Err(HistoryError::Changed(self.file.clone()));
+            return Err(RepositoryError::Changed(self.file.clone()));
         }
         self.keep(state)?;
         let text = log.render();
@@ -70,7 +70,7 @@ impl Store {
     }
 
     /// Waits until nobody else writes.
-    fn lock(&self) -> Result<File, HistoryError> {
+    fn lock(&self) -> Result<File, RepositoryError> {
         let records = planning::records(&self.project);
         let file = records.join("history.lock");
         let locked = || -> io::Result<File> {
@@ -92,7 +92,7 @@ impl Store {
     }
 
     /// Keeps the templates that are not in their places yet in our records.
-    fn keep(&self, state: &Templates) -> Result<(), HistoryError> {
+    fn keep(&self, state: &Templates) -> Result<(), RepositoryError> {
         for (key, name) in state.names() {
             let (template, digest) = &state.0[key];
             if !self.has(&name, digest)? {
@@ -105,7 +105,7 @@ impl Store {
     }
 
     /// Brings the templates of a state into their places, and takes away what is no longer needed.
-    fn place(&self, state: &Templates) -> Result<(), HistoryError> {
+    fn place(&self, state: &Templates) -> Result<(), RepositoryError> {
         let names = state.names();
         for (key, name) in &names {
             let (template, digest) = &state.0[*key];
@@ -128,13 +128,13 @@ impl Store {
     }
 
     /// Whether a file has the template of a digest.
-    fn has(&self, name: &str, digest: &str) -> Result<bool, HistoryError> {
+    fn has(&self, name: &str, digest: &str) -> Result<bool, RepositoryError> {
         let bytes = read(&self.directory().join(name))?;
         Ok(bytes.and_then(|bytes| template_of(&bytes, digest)).is_some())
     }
 
     /// Returns the stacks of a state whose templates are not in their places.
-    pub(super) fn misplaced(&self, state: &Snapshot) -> Result<Vec<StackKey>, HistoryError> {
+    pub(super) fn misplaced(&self, state: &Snapshot) -> Result<Vec<StackKey>, RepositoryError> {
         let names = names(state.stacks().map(|(key, _)| key));
         let mut missing = Vec::new();
         for (key, record) in state.stacks() {
@@ -151,7 +151,7 @@ impl Store {
         &self,
         state: &Snapshot,
         beside: Option<&Path>,
-    ) -> Result<(Templates, Vec<StackKey>), HistoryError> {
+    ) -> Result<(Templates, Vec<StackKey>), RepositoryError> {
         let mut found = Templates::default();
         let names = names(state.stacks().map(|(key, _)| key));
         let mut directories = vec![self.directory(), self.kept()];
@@ -214,8 +214,8 @@ pub(super) fn parsed(
     file: &Path,
     text: &[u8],
     parse: fn(&[u8]) -> Result<Log, ParseError>,
-) -> Result<Log, HistoryError> {
-    let error = |source| HistoryError::Log { file: file.to_owned(), problem: Box::new(source) };
+) -> Result<Log, RepositoryError> {
+    let error = |source| RepositoryError::Log { file: file.to_owned(), problem: Box::new(source) };
     parse(text).map_err(error)
 }
 
@@ -287,7 +287,7 @@ fn template_of(bytes: &[u8], digest: &str) -> Option<Template> {
 fn first(
     files: impl Iterator<Item = PathBuf>,
     digest: &str,
-) -> Result<Option<Template>, HistoryError> {
+) -> Result<Option<Template>, RepositoryError> {
     for file in files {
         if let Some(template) = read(&file)?.and_then(|bytes| template_of(&bytes, digest)) {
             return Ok(Some(template));
@@ -297,17 +297,17 @@ fn first(
 }
 
 /// The bytes of a file; `None` if it is not there.
-pub(super) fn read(file: &Path) -> Result<Option<Vec<u8>>, HistoryError> {
+pub(super) fn read(file: &Path) -> Result<Option<Vec<u8>>, RepositoryError> {
     match fs::read(file) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(HistoryError::Unreadable { file: file.to_owned(), source }),
+        Err(source) => Err(RepositoryError::Unreadable { file: file.to_owned(), source }),
     }
 }
 
 /// The templates in a directory; none if there is no such directory.
-fn listed(directory: &Path) -> Result<Vec<PathBuf>, HistoryError> {
-    let unreadable = |source| HistoryError::Unreadable { file: directory.to_owned(), source };
+fn listed(directory: &Path) -> Result<Vec<PathBuf>, RepositoryError> {
+    let unreadable = |source| RepositoryError::Unreadable { file: directory.to_owned(), source };
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -324,9 +324,9 @@ fn listed(directory: &Path) -> Result<Vec<PathBuf>, HistoryError> {
     Ok(files)
 }
 
-pub(super) fn unwritable(file: &Path) -> impl FnOnce(io::Error) -> HistoryError {
+pub(super) fn unwritable(file: &Path) -> impl FnOnce(io::Error) -> RepositoryError {
     let file = file.to_owned();
-    move |source| HistoryError::Unwritable { file, source }
+    move |source| RepositoryError::Unwritable { file, source }
 }
 
 #[cfg(test)]
@@ -367,7 +367,7 @@ mod tests {
         let store = Store::new(project.path());
         fs::write(&store.file, "theirs").unwrap();
         let error = store.write(None, &Log::default(), &Templates::default()).unwrap_err();
-        assert!(matches!(error, HistoryError::Changed(_)), "{error}");
+        assert!(matches!(error, RepositoryError::Changed(_)), "{error}");
         assert_eq!(fs::read(&store.file).unwrap(), b"theirs");
     }
 }

@@ -1,4 +1,4 @@
-//! Why something about the history fails.
+//! Why something about the log in the repository fails.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,9 +7,9 @@ use crate::history::{
     ComposeError, Conflict, EventHash, ParseError, Problem, RevisionError, StackKey,
 };
 
-/// Why something about the history fails. Unless it says otherwise nothing was written.
+/// Why something about the log in the repository fails. Unless it says otherwise nothing was written.
 #[derive(Debug, thiserror::Error)]
-pub enum HistoryError {
+pub enum RepositoryError {
     /// There is no log.
     #[error("there is no `{}`: nothing was recorded yet", .0.display())]
     NoLog(PathBuf),
@@ -132,7 +132,7 @@ fn list(stacks: &[StackKey]) -> String {
     names.join(", ")
 }
 
-impl HistoryError {
+impl RepositoryError {
     /// What to do about it, if something can be said.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
