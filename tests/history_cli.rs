@@ -64,6 +64,8 @@ fn twins_are_recorded_once_somebody_has_decided() {
     project.record(&[]);
     let before = project.files();
     project.becomes("twins", "after");
+    let error = project.failing(&["history", "record", "--check"], 4);
+    assert!(error.contains("    - … and 4 more\n"), "{error}");
     let output = project.run(&["history", "record"]);
     assert_eq!(output.status.code(), Some(3));
     assert!(text(&output.stdout).contains("--map "), "{}", text(&output.stdout));

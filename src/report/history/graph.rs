@@ -97,8 +97,10 @@ mod tests {
         let text = graph(&log, &HistoryView::default());
         let text = anstream::adapter::strip_str(&text).to_string();
         let line = |line: &str| {
-            let known =
-                names.iter().find_map(|(name, hash)| Some((line.find(&hash.short())?, name)));
+            // The first one is the event itself, the others are those that it merges.
+            let all =
+                names.iter().filter_map(|(name, hash)| Some((line.find(&hash.short())?, name)));
+            let known = all.min();
             known.map_or_else(|| line.to_owned(), |(at, name)| format!("{}{name}", &line[..at]))
         };
         text.lines().map(line).collect::<Vec<_>>().join("\n")

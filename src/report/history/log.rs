@@ -13,8 +13,8 @@ use crate::history::{
 use crate::model::{Location, LogicalId};
 use crate::report::text::{self, count, paint, plain};
 
-/// How many moves of an event are listed.
-const LISTED: usize = 10;
+/// How many moves or resources are listed where nobody asked for all of them.
+pub(super) const LISTED: usize = 10;
 
 /// Renders the events of a log, newest first.
 pub fn log(log: &Log, view: &HistoryView) -> String {
@@ -96,8 +96,12 @@ fn heading(hash: EventHash, event: &Event, is_head: bool) -> String {
     format!("{}  {}{mark}", paint::change(format!("event {}", hash.short())), plain(&event.at))
 }
 
-/// Resources with type and path, a line each.
-pub(super) fn resources(all: &BTreeMap<LogicalId, ResourceRecord>, mark: &str) -> Vec<String> {
+/// The first resources with type and path, a line each.
+pub(super) fn resources(
+    all: &BTreeMap<LogicalId, ResourceRecord>,
+    mark: &str,
+    view: &HistoryView,
+) -> Vec<String> {
     let row = |(id, one): (&LogicalId, &ResourceRecord)| {
         vec![
             format!("    {mark} {}", plain(one.resource_type.as_str())),
@@ -105,7 +109,12 @@ pub(super) fn resources(all: &BTreeMap<LogicalId, ResourceRecord>, mark: &str) -
             one.path.as_ref().map(|path| plain(path.as_str()).into_owned()).unwrap_or_default(),
         ]
     };
-    text::columns(&all.iter().map(row).collect::<Vec<_>>())
+    let shown = view.resources.unwrap_or(usize::MAX).min(all.len());
+    let mut lines = text::columns(&all.iter().take(shown).map(row).collect::<Vec<_>>());
+    if shown < all.len() {
+        lines.push(format!("    {mark} … and {} more", all.len() - shown));
+    }
+    lines
 }
 
 /// What an event comes to, in a line.

@@ -24,6 +24,8 @@ pub struct HistoryView {
     pub limit: Option<usize>,
     /// A line for each event.
     pub oneline: bool,
+    /// At most so many resources of a kind in each stack.
+    pub resources: Option<usize>,
 }
 
 impl HistoryView {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::log::{lines, resources};
+use super::log::{LISTED, lines, resources};
 use super::{HistoryView, place_of, stack};
 use crate::history::{Changes, EventHash, ResourceRecord, Snapshot, StackDifference, StackKey};
 use crate::model::LogicalId;
@@ -184,21 +184,21 @@ pub(super) fn stacks(
     };
     for (key, record) in difference.created.iter().filter(|(key, _)| view.has(key)) {
         head(&mut out, paint::gain("+"), key, "");
-        out.extend(resources(&record.resources, "+"));
+        out.extend(resources(&record.resources, "+", view));
     }
     for (key, one) in difference.updated.iter().filter(|(key, _)| view.has(key)) {
         let StackDifference { added, removed, changed, .. } = one;
         let is_bare = added.is_empty() && removed.is_empty() && changed.is_empty();
         let remark = if is_bare { "  the template differs" } else { "" };
         head(&mut out, paint::change("~"), key, remark);
-        out.extend(resources(added, "+"));
+        out.extend(resources(added, "+", view));
         let now = changed.iter().map(|(id, (_, now))| (id.clone(), now.clone())).collect();
-        out.extend(resources(&now, "~"));
-        out.extend(resources(removed, "-"));
+        out.extend(resources(&now, "~", view));
+        out.extend(resources(removed, "-", view));
     }
     for (key, record) in difference.deleted.iter().filter(|(key, _)| view.has(key)) {
         head(&mut out, paint::loss("-"), key, "");
-        out.extend(resources(&record.resources, "-"));
+        out.extend(resources(&record.resources, "-", view));
     }
     out
 }
@@ -218,7 +218,8 @@ pub fn checked(
         Some(_) => {}
     }
     if head.is_some() {
-        out.extend(stacks(difference, &HistoryView::default()));
+        let view = HistoryView { resources: Some(LISTED), ..HistoryView::default() };
+        out.extend(stacks(difference, &view));
     }
     for key in misplaced {
         out.push(format!("The template of {} is not in cdkr.history/.", stack(key)));

@@ -60,11 +60,7 @@ pub async fn prepare_merge(
     let seen = store.text()?.ok_or_else(|| RepositoryError::NoLog(store.file.clone()))?;
     let mut branches = branches_of(&branched(&store, &seen)?);
     if let Some(file) = other {
-        let text = read(file)?.ok_or_else(|| RepositoryError::Unreadable {
-            file: file.to_owned(),
-            source: ErrorKind::NotFound.into(),
-        })?;
-        branches.extend(branches_of(&parsed(file, &text, Log::parse_branches)?));
+        branches.extend(branches_of(&parsed(file, &needed(file)?, Log::parse_branches)?));
     }
     let mut merging = Merging {
         outcomes: Vec::new(),
@@ -119,6 +115,13 @@ fn without_marks(text: &[u8]) -> Vec<u8> {
         }
     }
     union
+}
+
+/// The bytes of a file that has to be there.
+fn needed(file: &Path) -> Result<Vec<u8>, RepositoryError> {
+    let source = || ErrorKind::NotFound.into();
+    let missing = || RepositoryError::Unreadable { file: file.to_owned(), source: source() };
+    read(file)?.ok_or_else(missing)
 }
 
 fn branches_of(log: &Log) -> Vec<Log> {
@@ -426,8 +429,7 @@ pub fn merge_driver(ours: &Path, theirs: &Path, path: Option<&Path>) -> Result<(
     if path.is_some_and(|path| !is_log(path)) {
         return Ok(());
     }
-    let bytes = |file: &Path| Ok::<_, RepositoryError>(read(file)?.unwrap_or_default());
-    let (our_text, their_text) = (bytes(ours)?, bytes(theirs)?);
+    let (our_text, their_text) = (needed(ours)?, needed(theirs)?);
     let name = path.unwrap_or(ours);
     parsed(name, &our_text, Log::parse_branches)?;
     parsed(name, &their_text, Log::parse_branches)?;

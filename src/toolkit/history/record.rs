@@ -103,7 +103,14 @@ pub async fn prepare_record(settings: &Settings, host: &dyn Host) -> Result<Reco
         sides: None,
     };
     let deployed = match (head, against) {
-        (None, None) => None,
+        (None, None) => {
+            if !settings.pairs.is_empty() {
+                let warning = "the log begins with this state: decisions about what was before are \
+                               not looked at. `--against` begins it with an earlier one";
+                recording.outcome.warnings.push(warning.to_owned());
+            }
+            None
+        }
         (None, Some(against)) => {
             recording.beginning = Some(state_of(&against.stacks)?);
             Some(against)
