@@ -268,7 +268,7 @@ fn a_deployment_that_fails_and_is_taken_back_is_tried_again() {
     let a = story.number("us-east-1 Web.A");
     let fault = json!({"resources": [
         {"stack": "Web", "logical_id": "T", "message": "Out of luck"}]});
-    let file = story.place.path().join(".cdkr/local/111111111111/us-east-1/faults.json");
+    let file = story.place.path().join(".cdkr/local/123456789012/us-east-1/faults.json");
     story.checkout(1);
     for more in [&[][..], &["--no-rollback"]] {
         fs::write(&file, fault.to_string()).unwrap();
@@ -372,7 +372,7 @@ fn a_log_of_an_environment_that_was_edited_stops_everything() {
     let bucket = story
         .place
         .path()
-        .join(".cdkr/local/buckets/cdk-hnb659fds-assets-111111111111-us-east-1")
+        .join(".cdkr/local/buckets/cdk-hnb659fds-assets-123456789012-us-east-1")
         .join(format!("cdkr%2Fhistory%2F{}.jsonl", story.hash(0)));
     let log = fs::read_to_string(&bucket).unwrap();
     fs::write(&bucket, log.replace("Queue", "Qeueu")).unwrap();
@@ -380,7 +380,7 @@ fn a_log_of_an_environment_that_was_edited_stops_everything() {
     assert!(error.contains("line 1, column"), "{error}");
     assert!(error.contains("was edited"), "{error}");
     assert!(
-        error.contains("s3://cdk-hnb659fds-assets-111111111111-us-east-1/cdkr/history/"),
+        error.contains("s3://cdk-hnb659fds-assets-123456789012-us-east-1/cdkr/history/"),
         "{error}"
     );
 }

@@ -9,7 +9,7 @@ use cdkr::settings::Scope;
 use cdkr::toolkit::snapshot_of;
 use serde_json::{Value as Json, json};
 
-use crate::program::Place;
+use crate::program::{Place, text};
 
 const HISTORY: &str = "cdkr.history.jsonl";
 
@@ -125,7 +125,12 @@ impl Story {
 
     /// Deploys the version that is checked out.
     pub(crate) fn deploy(&self, more: &[&str]) -> String {
-        self.place.out(&deploy(more))
+        let output = self.place.run(&deploy(more));
+        let said = text(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        // Shown if the test fails.
+        eprintln!("{said}");
+        text(&output.stdout)
     }
 
     /// The standard error stream of a deployment that fails.
@@ -142,7 +147,7 @@ impl Story {
     /// The log of an environment; `None` if there is none.
     pub(crate) fn stored(&self, region: &str) -> Option<Log> {
         let buckets = self.place.path().join(".cdkr/local/buckets");
-        let bucket = buckets.join(format!("cdk-hnb659fds-assets-111111111111-{region}"));
+        let bucket = buckets.join(format!("cdk-hnb659fds-assets-123456789012-{region}"));
         let name = format!("cdkr%2Fhistory%2F{}.jsonl", self.hash(0));
         let text = fs::read(bucket.join(name)).ok()?;
         Some(Log::parse(&text).unwrap())

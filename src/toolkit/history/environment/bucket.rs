@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{LOG_FILE as HISTORY_FILE, load_log, snapshot_of};
+use super::super::{HISTORY_FILE, load_log, snapshot_of};
 use super::FollowError;
 use crate::assembly::{self, Assembly, LoadOptions};
 use crate::aws::{AwsError, Cause, Purpose, Role, Roles, Session};

@@ -14,7 +14,7 @@ use crate::toolkit::account;
 use crate::toolkit::detect::Sides;
 
 /// Who says what the log says.
-const ORIGIN: &str = crate::toolkit::history::LOG_FILE;
+const ORIGIN: &str = crate::toolkit::history::HISTORY_FILE;
 
 /// What the logs decide about an environment.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::super::load_log;
 use super::bucket;
 use super::follow::{Followed, stacks};
-use crate::aws::{Depth, ReadRequest, Roles, Wanted, now};
+use crate::aws::{Depth, ReadRequest, Roles, Wait, Wanted, now};
 use crate::event::{Event, Host, Silent};
 use crate::history::{Arrival, Log, StackRecord, arrived};
 use crate::model::{DeployedEnvironment, Location, StackName};
@@ -28,6 +28,8 @@ const ATTEMPTS: u32 = 20;
 /// The pause before the second attempt; each further one is longer.
 const PAUSE: Duration = Duration::from_millis(40);
 
+/// How long what still goes on in a stack is waited for.
+const PATIENCE: Duration = Duration::from_mins(2);
 /// What becomes of it if nothing can be written.
 const NEXT: &str = "The next run sees by the state of the stacks where the environment stands";
 
@@ -149,7 +151,7 @@ async fn look(
         stacks: wanted.collect(),
         additional: Vec::new(),
         depth: if doing.moved.is_empty() { Depth::Comparison } else { Depth::Complete },
-        wait: None,
+        wait: Some(Wait { interval: PATIENCE / 100, limit: PATIENCE }),
         accepts_failed: true,
     };
     let found = Box::pin(connection.aws.read(&request, &Silent)).await?.deployed;
