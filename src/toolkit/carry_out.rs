@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::history::{self, Followed};
+use super::history::{self, Followed, Provisional};
 use super::planning::{Prepared, Refusals, prepare_without, records};
 use super::{Error, files};
 use crate::aws::Roles;
@@ -69,14 +69,15 @@ pub async fn carry_out(
     result.map(|_| carried)
 }
 
-/// Writes into the logs of the environments what runs have done, also one that has failed.
+/// Writes into the logs of the environments what runs have done, also one that has failed. Returns
+/// what was written.
 pub(super) async fn keep_moves(
     place: &Place,
     histories: &BTreeMap<Environment, Arc<Followed>>,
     carried: &[Carried],
     error: Option<&Error>,
     host: &dyn Host,
-) {
+) -> BTreeMap<Environment, Provisional> {
     let runs =
         carried.iter().filter_map(|one| Some((&one.environment, one.done.journal.as_ref()?)));
     let failed = match error {
@@ -85,10 +86,13 @@ pub(super) async fn keep_moves(
         }
         _ => None,
     };
+    let mut kept = BTreeMap::new();
     for (environment, journal) in runs.chain(failed) {
         let followed = histories.get(environment).map(|followed| &**followed);
-        Box::pin(history::keep_run(place, journal, followed, host)).await;
+        let written = Box::pin(history::keep_run(place, journal, followed, host)).await;
+        kept.extend(written.map(|written| (environment.clone(), written)));
     }
+    kept
 }
 
 /// Carries out what was prepared as [`carry_out`] does; `again` prepares it without what the

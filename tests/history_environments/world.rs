@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use cdkr::assembly::{LoadOptions, load};
 use cdkr::history::{Decided, EventHash, Log, Move, Refactor};
@@ -96,8 +97,9 @@ impl Story {
             let file = format!("{stack}.template.json");
             let text = json!({"Resources": resources}).to_string();
             fs::write(directory.join(&file), &text).unwrap();
-            // The name of the asset is as good as its hash here.
-            let key = format!("{stack}-{}.json", text.len());
+            let mut hasher = DefaultHasher::new();
+            text.hash(&mut hasher);
+            let key = format!("{stack}-{:016x}.json", hasher.finish());
             let role = "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/cdk-hnb659fds-file-\
                         publishing-role-${AWS::AccountId}-${AWS::Region}";
             let assets = json!({"version": "55.0.0", "dockerImages": {}, "files": {&key: {

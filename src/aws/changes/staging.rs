@@ -159,7 +159,7 @@ impl Session {
 
     /// Puts a text into a bucket of the account of this session, if nobody has done so since it
     /// was read: `read` is the entity tag from then, `None` if there was no such object. Returns
-    /// whether it is there now.
+    /// the entity tag that it has now; `None` if somebody has.
     ///
     /// # Errors
     /// What the service or the network says.
@@ -169,7 +169,7 @@ impl Session {
         key: &str,
         text: &str,
         read: Option<&str>,
-    ) -> Result<bool, AwsError> {
+    ) -> Result<Option<String>, AwsError> {
         let owner = self.environment().account.as_str();
         let answer = Box::pin(self.s3().call("PutObject", None, |sdk| {
             sdk.put_object()
@@ -184,7 +184,7 @@ impl Session {
         }))
         .await;
         match answer {
-            Ok(_) => Ok(true),
+            Ok(answer) => Ok(Some(answer.e_tag.unwrap_or_default())),
             // The last one: it was there when it was read, and somebody has taken it away.
             Err(error)
                 if matches!(
@@ -192,7 +192,7 @@ impl Session {
                     Some("PreconditionFailed" | "ConditionalRequestConflict" | "NoSuchKey")
                 ) =>
             {
-                Ok(false)
+                Ok(None)
             }
             Err(error) => Err(error),
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::carry_out::{Cancel, Carried, Progress, carry_out_with, interval, keep_moves};
-use super::super::history::{self, Doing, Followed};
+use super::super::history::{self, Doing, Followed, Provisional};
 use super::super::planning::{Prepared, Refusals};
 use super::super::{Error, files};
 use super::failure::{self, DeploymentFailed};
@@ -79,10 +79,10 @@ impl<'a> Work<'a> {
             return Err(DeploymentFailed::moving(error, undone).into());
         }
         // Whoever is killed from now on has moved the resources.
-        Box::pin(keep_moves(&place, &histories, &carried, None, self.host)).await;
+        let kept = Box::pin(keep_moves(&place, &histories, &carried, None, self.host)).await;
         match Box::pin(self.deploy()).await? {
             Ok(deployed) => {
-                Box::pin(self.keep_state(&histories, &carried, true)).await;
+                Box::pin(self.keep_state((&histories, &kept), &carried, true)).await;
                 self.finish(carried, deployed).await
             }
             Err(error) => {
@@ -99,7 +99,7 @@ impl<'a> Work<'a> {
                 } else {
                     failure::kept(&carried)
                 };
-                Box::pin(self.keep_state(&histories, &carried, false)).await;
+                Box::pin(self.keep_state((&histories, &kept), &carried, false)).await;
                 let unwritten = self.write_outputs(error.deployed()).err();
                 Err(DeploymentFailed::deploying(error, undone, unwritten).into())
             }
@@ -202,10 +202,14 @@ impl<'a> Work<'a> {
         Ok(Finished { carried, stacks, proof, notes, unwritten })
     }
 
-    /// Writes into the logs of the environments what was done there.
+    /// Writes into the logs of the environments what was done there, in place of what was written
+    /// after the moves.
     async fn keep_state(
         &self,
-        histories: &BTreeMap<Environment, Arc<Followed>>,
+        (histories, kept): (
+            &BTreeMap<Environment, Arc<Followed>>,
+            &BTreeMap<Environment, Provisional>,
+        ),
         carried: &[Carried],
         has_succeeded: bool,
     ) {
@@ -226,7 +230,8 @@ impl<'a> Work<'a> {
             let moves = own.flat_map(|one| one.plan.net_moves()).collect();
             let mut doing = Doing::of(moves, touched);
             doing.is_complete = has_succeeded && is_all && is_executed;
-            Box::pin(history::keep(connection, followed, &doing, self.host)).await;
+            let kept = kept.get(environment);
+            Box::pin(history::keep(connection, followed, &doing, kept, self.host)).await;
         }
     }
 

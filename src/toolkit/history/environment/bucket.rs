@@ -176,15 +176,16 @@ fn is_no_place(error: &AwsError) -> bool {
         || matches!(error, AwsError::WrongAccount { .. })
 }
 
-/// Writes the log of an environment if it is still as it was read. Returns whether it was.
+/// Writes the log of an environment if it is still as it was read. Returns what tells it from any
+/// later one; `None` if somebody else has written.
 pub(super) async fn write(
     connection: &Connection,
     repository: &Log,
     bucket: &StagingBucket,
     log: &Log,
     read: Option<&str>,
-) -> Result<bool, AwsError> {
-    let Some(key) = key(repository) else { return Ok(true) };
+) -> Result<Option<String>, AwsError> {
+    let Some(key) = key(repository) else { return Ok(None) };
     let session = session(connection, bucket).await?;
     session.put_text_after(&bucket.bucket, &key, &log.render(), read).await
 }

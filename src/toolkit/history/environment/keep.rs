@@ -13,10 +13,10 @@ use std::time::Duration;
 use super::super::load_log;
 use super::bucket;
 use super::follow::{Followed, stacks};
-use crate::aws::{Depth, ReadRequest, Roles, Wait, Wanted, now};
+use crate::aws::{Depth, ReadRequest, Wait, Wanted, now};
 use crate::event::{Event, Host, Silent};
 use crate::history::{Arrival, Log, StackRecord, arrived};
-use crate::model::{DeployedEnvironment, Location, StackName};
+use crate::model::{DeployedEnvironment, Environment, Location, StackName};
 use crate::plan::{self, Move};
 use crate::run;
 use crate::settings::Place;
@@ -30,8 +30,6 @@ const PAUSE: Duration = Duration::from_millis(40);
 
 /// How long what still goes on in a stack is waited for.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// What becomes of it if nothing can be written.
-const NEXT: &str = "The next run sees by the state of the stacks where the environment stands";
 
 /// What was done in an environment.
 #[derive(Clone, Debug, Default)]
@@ -61,26 +59,44 @@ fn root(stack: &str) -> &str {
     stack.split_once('/').map_or(stack, |(root, _)| root)
 }
 
-/// Writes into the log of an environment what was done there.
+/// What was written before a use case has come to its end. Unless somebody else has written since,
+/// it makes way for what is written then.
+#[derive(Clone, Debug)]
+pub(in crate::toolkit) struct Provisional {
+    /// The log to which it was added.
+    base: Log,
+    /// What tells the log from any later one.
+    tag: String,
+}
+
+/// Writes into the log of an environment what was done there, in place of what is `provisional`.
+/// Returns what was written, if anything was.
 pub(in crate::toolkit) async fn keep(
     connection: &Connection,
     followed: &Followed,
     doing: &Doing,
+    provisional: Option<&Provisional>,
     host: &dyn Host,
-) {
-    if let Err(error) = Box::pin(try_to_keep(connection, followed, doing)).await {
-        let mut text = format!(
-            "{}: the log of the environment does not say what was done: {error}",
-            followed.environment
-        );
-        let mut cause = std::error::Error::source(&*error);
-        while let Some(next) = cause {
-            text = format!("{text}: {next}");
-            cause = next.source();
+) -> Option<Provisional> {
+    match Box::pin(try_to_keep(connection, followed, doing, provisional)).await {
+        Ok(written) => written,
+        Err(error) => {
+            let text = not_kept(&followed.environment, &*error);
+            host.tell(&Event::Note { text });
+            None
         }
-        text = format!("{text}. {NEXT}");
-        host.tell(&Event::Note { text });
     }
+}
+
+fn not_kept(environment: &Environment, error: &dyn std::error::Error) -> String {
+    let mut text =
+        format!("{environment}: the log of the environment does not say what was done: {error}");
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text = format!("{text}: {next}");
+        cause = next.source();
+    }
+    format!("{text}. The next run sees by the state of the stacks where the environment stands")
 }
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -89,37 +105,41 @@ async fn try_to_keep(
     connection: &Connection,
     followed: &Followed,
     doing: &Doing,
-) -> Result<(), Failure> {
-    let Followed { environment, repository, stored, log, roles, .. } = followed;
-    let Some(place) = &stored.bucket else { return Ok(()) };
+    provisional: Option<&Provisional>,
+) -> Result<Option<Provisional>, Failure> {
+    let Followed { environment, repository, stored, log, .. } = followed;
+    let Some(place) = &stored.bucket else { return Ok(None) };
     for attempt in 0..ATTEMPTS {
         let read = bucket::read(connection, environment, repository, place.clone()).await;
-        let now_stored = read.map_err(Box::new)??;
-        // What explains the environment explains it as long as nobody else has written.
-        let base = if now_stored.tag == stored.tag { log } else { &now_stored.log };
-        let deployed = look(connection, followed, base, doing, roles).await?;
-        let kept = kept_ids(&deployed.found);
-        let moves = made(&doing.moved, &deployed.found);
+        let found = read.map_err(Box::new)??;
+        let base = match provisional {
+            Some(own) if found.tag.as_ref() == Some(&own.tag) => &own.base,
+            // What explains the environment explains it as long as nobody else has written.
+            _ if found.tag == stored.tag => log,
+            _ => &found.log,
+        };
+        let looked = look(connection, followed, base, doing).await?;
+        let (kept, moves) = (kept_ids(&looked.found), made(&doing.moved, &looked.found));
         let time = now();
         let arrival = Arrival {
             environment,
             at: &time,
-            stacks: &deployed.records,
+            stacks: &looked.records,
             moves: &moves,
             kept: &kept,
             is_complete: doing.is_complete,
         };
         let next = arrived(base, repository, &arrival)?;
-        if next == now_stored.log {
-            return Ok(());
+        let tag = found.tag.as_deref();
+        if next == found.log {
+            return Ok(None);
         }
-        let tag = now_stored.tag.as_deref();
-        if bucket::write(connection, repository, place, &next, tag).await? {
-            return Ok(());
+        if let Some(tag) = bucket::write(connection, repository, place, &next, tag).await? {
+            return Ok(Some(Provisional { base: base.clone(), tag }));
         }
         // Not all at the same time again.
-        let own = std::process::id() % 17;
-        tokio::time::sleep(PAUSE * (attempt + 1) + Duration::from_millis(u64::from(own) * 5)).await;
+        let own = Duration::from_millis(u64::from(std::process::id() % 17) * 5);
+        tokio::time::sleep(PAUSE * (attempt + 1) + own).await;
     }
     Err(format!("others wrote it at the same time, {ATTEMPTS} times").into())
 }
@@ -135,9 +155,8 @@ async fn look(
     followed: &Followed,
     base: &Log,
     doing: &Doing,
-    roles: &Roles,
 ) -> Result<Looked, Failure> {
-    let environment = &followed.environment;
+    let Followed { environment, roles, .. } = followed;
     let (logged, wanted) = (stacks(base, environment), stacks(&followed.repository, environment));
     let known = logged.keys().chain(wanted.keys());
     let is_first = base.events().next().is_none();
@@ -207,22 +226,19 @@ fn made(moves: &[Move], found: &DeployedEnvironment) -> Vec<(Location, Location)
 }
 
 /// Writes into the log of an environment what a run has done, or what was undone of it. Without
-/// what was known when it was planned the logs are read again.
+/// what was known when it was planned the logs are read again. Returns what [`keep`] does.
 pub(in crate::toolkit) async fn keep_run(
     place: &Place,
     journal: &Path,
     followed: Option<&Followed>,
     host: &dyn Host,
-) {
-    let (Ok(origin), Ok(past)) = (run::origin(journal), run::past(journal)) else { return };
+) -> Option<Provisional> {
+    let (origin, past) = (run::origin(journal).ok()?, run::past(journal).ok()?);
     let touched = past.sent.keys().chain(past.before.keys()).cloned().collect();
     let doing = Doing::of(past.moves, touched);
     let known = async {
-        let Some(repository) =
-            place.history.then(|| load_log(&place.project)).transpose()?.flatten()
-        else {
-            return Ok(None);
-        };
+        let repository = if place.history { load_log(&place.project)? } else { None };
+        let Some(repository) = repository else { return Ok(None) };
         let connection = account::connect(&place.account).await?;
         let followed = match followed {
             Some(followed) => Some(followed.clone()),
@@ -231,14 +247,14 @@ pub(in crate::toolkit) async fn keep_run(
         Ok::<_, Error>(followed.map(|followed| (connection, followed)))
     };
     match Box::pin(known).await {
-        Ok(Some((connection, followed))) => keep(&connection, &followed, &doing, host).await,
-        Ok(None) => {}
-        Err(error) => host.tell(&Event::Note {
-            text: format!(
-                "{}: the log of the environment does not say what was done: {error}. {NEXT}",
-                origin.environment
-            ),
-        }),
+        Ok(known) => {
+            let (connection, followed) = known?;
+            keep(&connection, &followed, &doing, None, host).await
+        }
+        Err(error) => {
+            host.tell(&Event::Note { text: not_kept(&origin.environment, &error) });
+            None
+        }
     }
 }
 

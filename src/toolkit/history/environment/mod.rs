@@ -13,4 +13,4 @@ pub use error::FollowError;
 
 pub(in crate::toolkit) use bucket::{Histories, declared};
 pub(in crate::toolkit) use follow::Followed;
-pub(in crate::toolkit) use keep::{Doing, keep, keep_run};
+pub(in crate::toolkit) use keep::{Doing, Provisional, keep, keep_run};
