@@ -9,8 +9,11 @@ mod world;
 use std::fs;
 use std::process::Stdio;
 
-use cdkr::history::Log;
-use program::text;
+use cdkr::assembly::{LoadOptions, load};
+use cdkr::history::{Decided, Log, Move, Refactor};
+use cdkr::settings::Scope;
+use cdkr::toolkit::history::snapshot_of;
+use program::{Place, app, text};
 use serde_json::json;
 use world::{Story, deploy};
 
@@ -392,4 +395,103 @@ fn a_log_of_an_environment_that_was_edited_stops_everything() {
         error.contains("s3://cdk-hnb659fds-assets-123456789012-us-east-1/cdkr/history/"),
         "{error}"
     );
+}
+
+#[test]
+fn a_bucket_that_nobody_names_leaves_the_state_of_the_stacks_to_say_where_they_stand() {
+    let story = Story::new(&[
+        ("Web.A:Queue Web.B:Queue", ""),
+        ("Web.C:Queue Web.D:Queue", "Web.A>Web.D Web.B>Web.C"),
+    ]);
+    let legacy = |version| {
+        story.checkout(version);
+        let manifest = story.place.path().join("app/manifest.json");
+        let text = fs::read_to_string(&manifest).unwrap();
+        fs::write(&manifest, text.replace("stackTemplateAssetObjectUrl", "unknown")).unwrap();
+    };
+    legacy(0);
+    story.deploy(&[]);
+    let (a, b) = (story.number("us-east-1 Web.A"), story.number("us-east-1 Web.B"));
+    legacy(1);
+    let output = story.place.run(&deploy(&[]));
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("there is no log of this environment, since the assembly names"),
+        "{said}"
+    );
+    assert!(story.stored(HERE).is_none());
+    assert_eq!((story.number("us-east-1 Web.D"), story.number("us-east-1 Web.C")), (a, b));
+}
+
+/// The moves between two assemblies, by environment.
+fn moves(place: &Place, before: &str, after: &str, more: &[&str]) -> Vec<Refactor> {
+    let arguments = ["refactor", "--dry-run", "--app", after, "--against", before];
+    let found = place.json(&[&arguments[..], &["--output", "json"], more].concat());
+    let end = |end: &serde_json::Value| {
+        let location =
+            format!("{}.{}", end["stack"].as_str().unwrap(), end["logicalId"].as_str().unwrap());
+        location.parse().unwrap()
+    };
+    let environments = found["environments"].as_array().unwrap().iter();
+    let refactors = environments.map(|one| {
+        let known = |key: &str| {
+            let text = one[key].as_str().unwrap();
+            (!text.starts_with("unknown-")).then(|| text.to_owned())
+        };
+        let moves = one["mappings"].as_array().unwrap().iter().map(|mapping| Move {
+            source: end(&mapping["source"]),
+            destination: end(&mapping["destination"]),
+            decided: Decided::Detected("a test".to_owned()),
+        });
+        let scope = Scope { account: known("account"), region: known("region") };
+        Refactor { scope, parent: None, moves: moves.collect() }
+    });
+    refactors.filter(|one| !one.moves.is_empty()).collect()
+}
+
+#[test]
+fn every_app_of_the_fixtures_follows_its_history_and_is_as_it_says() {
+    let apps = fs::read_dir(format!("{}/fixtures/apps", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let mut apps: Vec<String> =
+        apps.map(|entry| entry.unwrap().file_name().to_str().unwrap().to_owned()).collect();
+    apps.sort();
+    for name in apps.iter().filter(|name| *name != "replaced" && *name != "stack-rename") {
+        let place = Place::new();
+        let (before, after) = (app(name, "before"), app(name, "after"));
+        let decided: &[&str] = match name.as_str() {
+            "twins" => &["--map", "Shop/Orders/Queue:Shop/Purchases/Queue"],
+            _ => &[],
+        };
+        let state = |directory: &str| {
+            let assembly = load(directory.as_ref(), &LoadOptions::default()).unwrap();
+            snapshot_of(&assembly.stacks)
+        };
+        let mut log = Log::default();
+        let refactors = moves(&place, &before, &after, decided);
+        for (side, refactors) in [(&before, Vec::new()), (&after, refactors)] {
+            log.record(side, &state(side), refactors).unwrap();
+            fs::write(place.path().join("cdkr.history.jsonl"), log.render()).unwrap();
+            let fixed = ["deploy", "--all", "--local", "--require-approval", "never"];
+            let more = ["--app", side, "--keep-names", "--ignore-ambiguous-refactoring"];
+            let losses = match name.as_str() {
+                "embrace" => "Data/Files/**",
+                _ => "Shop/Orders/Changes/**",
+            };
+            let losing = ["--allow-replacement", losses];
+            let output = place.run(&[&fixed[..], &more, &losing].concat());
+            let said = text(&output.stderr);
+            assert!(output.status.success(), "{name}: {said}");
+            assert!(!said.contains("does not say what was done"), "{name}: {said}");
+            let again = place.run(&[&fixed[..], &more].concat());
+            let said = text(&again.stderr);
+            assert!(again.status.success(), "{name}: {said}");
+            for part in ["its log", "no log", "history"] {
+                assert!(!said.contains(part), "{name}: {said}");
+            }
+            for line in text(&again.stdout).lines().filter(|line| line.contains("updated")) {
+                panic!("{name}: {line}");
+            }
+        }
+    }
 }

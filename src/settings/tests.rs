@@ -430,3 +430,15 @@ fn a_refactor_file_stands_for_itself() {
     assert_eq!(settings.pairs.len(), 1);
     assert_eq!(settings.pairs[0].origin, "r.json:1:15");
 }
+
+#[test]
+fn the_history_decides_unless_a_flag_or_a_file_says_otherwise() {
+    let off = r#"{"refactor": {"history": false, "other": 1}}"#;
+    let on = r#"{"refactor": {"history": true}}"#;
+    let history = |place: Place| place.resolve().unwrap().place().history;
+    assert!(history(Place::new()));
+    assert!(!history(Place::new().typing(|typed| typed.no_history = true)));
+    assert!(!history(Place::new().file("cdk.json", off)));
+    assert!(history(Place::new().file("cdk.json", on).user(off)));
+    assert!(!history(Place::new().file("cdk.json", on).typing(|typed| typed.no_history = true)));
+}

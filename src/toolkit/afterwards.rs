@@ -95,7 +95,7 @@ pub async fn resume(
     let known = Known::open(place, journal).await?;
     let runner = known.runner(place, host, cancel);
     let result = Box::pin(runner.resume(journal)).await.map_err(|error| known.stopped(error));
-    Box::pin(history::keep_run(place, journal, None, host)).await;
+    keep(place, journal, &result, host).await;
     let done = result?;
     Box::pin(known.tidy(&done, host)).await;
     Ok(done)
@@ -113,8 +113,17 @@ pub async fn revert(
 ) -> Result<Done, Error> {
     let journal = &in_a_directory(journal);
     let result = Box::pin(undo(place, journal, host, cancel)).await;
-    Box::pin(history::keep_run(place, journal, None, host)).await;
+    keep(place, journal, &result, host).await;
     result
+}
+
+/// Writes into the log of the environment what a run has done, or what was undone of it, unless
+/// somebody has stopped it and does not want to wait.
+async fn keep(place: &Place, journal: &Path, result: &Result<Done, Error>, host: &dyn Host) {
+    let is_stopped = matches!(result, Err(Error::Run { source, .. }) if source.is_cancelled());
+    if !is_stopped {
+        Box::pin(history::keep_run(place, journal, None, host)).await;
+    }
 }
 
 /// Undoes a run as [`revert`] does, and leaves it to others to write down that it was.

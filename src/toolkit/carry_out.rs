@@ -81,7 +81,8 @@ pub(super) async fn keep_moves(
     let runs =
         carried.iter().filter_map(|one| Some((&one.environment, one.done.journal.as_ref()?)));
     let failed = match error {
-        Some(Error::Run { environment, source }) if source.done > 0 => {
+        // Whoever has stopped it does not want to wait, and has to continue or to undo it.
+        Some(Error::Run { environment, source }) if source.done > 0 && !source.is_cancelled() => {
             source.journal.as_ref().map(|journal| (environment, journal))
         }
         _ => None,

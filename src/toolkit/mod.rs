@@ -43,7 +43,7 @@ pub use deployment::{
 };
 pub use detect::Outcome;
 pub use error::Error;
-pub use history::{FollowError, RepositoryError, environment_log};
+pub use history::{FollowError, RepositoryError};
 pub use plan_file::{PlanFileError, prepare_file, save_plan, write_templates};
 pub use planning::{Planned, Prepared, prepare};
 pub use reversal::{ReversalError, prepare_reversal};

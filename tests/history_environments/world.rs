@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use cdkr::assembly::{LoadOptions, load};
 use cdkr::history::{Decided, EventHash, Log, Move, Refactor};
 use cdkr::settings::Scope;
-use cdkr::toolkit::snapshot_of;
+use cdkr::toolkit::history::snapshot_of;
 use serde_json::{Value as Json, json};
 
 use crate::program::{Place, text};

@@ -99,7 +99,9 @@ impl<'a> Work<'a> {
                 } else {
                     failure::kept(&carried)
                 };
-                Box::pin(self.keep_state((&histories, &kept), &carried, false)).await;
+                if !error.is_cancelled() && !error.goes_on() {
+                    Box::pin(self.keep_state((&histories, &kept), &carried, false)).await;
+                }
                 let unwritten = self.write_outputs(error.deployed()).err();
                 Err(DeploymentFailed::deploying(error, undone, unwritten).into())
             }
