@@ -12,6 +12,7 @@ struct Repository(Project);
 
 impl Repository {
     /// `None`, with a message, if there is no Git.
+    #[expect(clippy::print_stderr, reason = "whoever runs the tests has to know")]
     fn of(name: &str) -> Option<Self> {
         if Command::new("git").arg("--version").output().is_err() {
             eprintln!("there is no git here: this was not tested");

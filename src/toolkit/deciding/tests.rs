@@ -55,7 +55,7 @@ fn compared(region: &str, old: &Stack, new: &Stack, decided: &Decided) -> Compar
     let left = decided
         .left
         .iter()
-        .map(|location| LeftEntry { what: reference(location), origin: "the terminal".to_owned() });
+        .map(|location| LeftEntry { resource: reference(location), origin: "the terminal".to_owned() });
     let decisions =
         Decisions { pairs: pairs.collect(), left: left.collect(), ..Decisions::default() };
     let stacks = (std::slice::from_ref(old), std::slice::from_ref(new));

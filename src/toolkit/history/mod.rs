@@ -13,9 +13,7 @@ mod store;
 
 use std::path::Path;
 
-pub(super) use environment::{
-    Doing, Followed, Histories, Provisional, declared, keep, keep_run,
-};
+pub(super) use environment::{Doing, Followed, Histories, Provisional, declared, keep, keep_run};
 pub use environment::{FollowError, environment_log};
 pub use hook::{Hooked, install_hook};
 pub use merge::{Merged, Merging, merge_driver, prepare_merge};

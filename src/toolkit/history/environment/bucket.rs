@@ -63,7 +63,7 @@ pub(in crate::toolkit) fn declared(
     let file = settings.project.join(HISTORY_FILE);
     let head = log.head().map_err(|source| FollowError::Log { file: file.clone(), source })?;
     let Some(recorded) = head.and_then(|head| log.snapshot(head)) else { return Ok(None) };
-    let differences = differences(recorded, &snapshot_of(&app.stacks)?);
+    let differences = differences(recorded, &snapshot_of(&app.stacks));
     if differences.is_empty() {
         return Ok(Some(log));
     }
