@@ -199,10 +199,7 @@ fn on_the_way(
 ) -> Result<Advance, ReplayError> {
     let hash = |at: usize| log.entries()[at].hash;
     let last = way.steps.last().copied().unwrap_or(way.begin);
-    let own = match log.is_ancestor(way.begin, goal) {
-        true => way.begin,
-        false => way.base(log),
-    };
+    let own = if log.is_ancestor(way.begin, goal) { way.begin } else { way.base(log) };
     if let Some(ancestors) = log.crosswise(last, goal).or_else(|| log.crosswise(own, goal)) {
         return Err(ReplayError::Crosswise(ancestors));
     }

@@ -385,7 +385,7 @@ fn whatever_was_recorded_over_the_versions_carries_every_environment_to_any_late
                 for (who, old) in before {
                     if let Some(new) = now.get(who).filter(|new| *new != old) {
                         let comma = if record.is_empty() { "" } else { ", " };
-                        record += &format!("{comma}\"S.{old}\": \"S.{new}\"");
+                        record.push_str(&format!("{comma}\"S.{old}\": \"S.{new}\""));
                     }
                 }
             }

@@ -251,6 +251,16 @@ pub enum Error {
 impl Error {
     /// What to do about it, if something can be said.
     pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Run { source, .. } => Some(source.hint()).filter(|hint| !hint.is_empty()),
+            Self::Deployment(error) => error.hint(),
+            Self::Repository(error) => error.hint(),
+            Self::Follow(error) => error.hint().map(str::to_owned),
+            _ => self.own_hint(),
+        }
+    }
+
+    fn own_hint(&self) -> Option<String> {
         let hint = match self {
             Self::Assembly { source, .. }
                 if matches!(**source, AssemblyError::SchemaTooNew { .. }) =>
@@ -294,7 +304,6 @@ impl Error {
                 "decisions name the deployed resource first, then the one as it is now: \
                  `Stack.LogicalId`, or the construct path"
             }
-            Self::Run { source, .. } => return Some(source.hint()).filter(|hint| !hint.is_empty()),
             Self::NotConfirmed { .. } | Self::NewQuestions => {
                 "nothing was changed by this attempt: `cdkr refactor` shows what can be done now"
             }
@@ -321,9 +330,6 @@ impl Error {
                 "`cdkr` deletes no stack: name only the others, or take it out of the app; if it \
                  is deployed, look at what is left in it, then delete it"
             }
-            Self::Deployment(error) => return error.hint(),
-            Self::Repository(error) => return error.hint(),
-            Self::Follow(error) => return error.hint().map(str::to_owned),
             Self::NoRun(error) if matches!(**error, NoRun::Several(_)) => {
                 "name the one that is meant"
             }

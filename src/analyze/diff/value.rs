@@ -349,7 +349,7 @@ fn leaf_weight(value: &Value) -> f64 {
 /// How alike two strings are: twice the pairs of letters that they share, by all that they have
 /// (Dice), of UTF-16 as in the original.
 fn dice(left: &str, right: &str) -> f64 {
-    let units = |text: &str| text.encode_utf16().collect::<SmallVec<[u16; 48]>>();
+    let units = |text: &str| text.encode_utf16().collect::<SmallVec<[u16; 32]>>();
     let (left, right) = (units(left), units(right));
     if left.len() < 2 || right.len() < 2 {
         return if left == right { 1.0 } else { 0.0 };
@@ -371,9 +371,9 @@ fn dice(left: &str, right: &str) -> f64 {
 }
 
 /// The pairs of letters of a text, sorted.
-fn bigrams(text: &[u16]) -> SmallVec<[u32; 48]> {
+fn bigrams(text: &[u16]) -> SmallVec<[u32; 32]> {
     let pairs = text.windows(2).map(|pair| (u32::from(pair[0]) << 16) | u32::from(pair[1]));
-    let mut pairs: SmallVec<[u32; 48]> = pairs.collect();
+    let mut pairs: SmallVec<[u32; 32]> = pairs.collect();
     pairs.sort_unstable();
     pairs
 }

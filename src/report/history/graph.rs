@@ -91,7 +91,13 @@ mod tests {
             let of = |name: &str| names.iter().find(|(other, _)| other == name).unwrap().1;
             let mut parents: Vec<EventHash> = parents.split_whitespace().map(of).collect();
             parents.sort();
-            let event = Event { parents, at: name.into(), same_as: None, toward: None, what: What::default() };
+            let event = Event {
+                parents,
+                at: name.into(),
+                same_as: None,
+                toward: None,
+                what: What::default(),
+            };
             names.push((name.to_owned(), log.append(event).unwrap()));
         }
         let text = graph(&log, &HistoryView::default());

@@ -52,10 +52,10 @@ fn compared(region: &str, old: &Stack, new: &Stack, decided: &Decided) -> Compar
         destination: reference(destination),
         origin: "the terminal".to_owned(),
     });
-    let left = decided
-        .left
-        .iter()
-        .map(|location| LeftEntry { resource: reference(location), origin: "the terminal".to_owned() });
+    let left = decided.left.iter().map(|location| LeftEntry {
+        resource: reference(location),
+        origin: "the terminal".to_owned(),
+    });
     let decisions =
         Decisions { pairs: pairs.collect(), left: left.collect(), ..Decisions::default() };
     let stacks = (std::slice::from_ref(old), std::slice::from_ref(new));
