@@ -1,6 +1,7 @@
 //! What files of decisions come to, from the file to the comparison.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use super::decisions::distribute;
 use super::detect::Sides;
@@ -200,7 +201,7 @@ fn a_record_of_what_is_gone_or_not_there_yet_is_no_error() {
     assert_eq!(story("X", "X", r#""S.A": null"#), "");
     insta::assert_snapshot!(
         story("Aa X", "B X", r#""S.A": "S.B""#),
-        @"cdkr.decisions.json:1:15: `S.A` is not deployed; did you mean `S.Aa`?"
+        @"cdkr.decisions.json:1:15: `S.A` is not deployed; `S.Aa` is: was that meant?"
     );
     insta::assert_snapshot!(
         story("A", "Bb", "\n  \"S.A\": \"S.B\""),
@@ -350,11 +351,10 @@ impl Numbers {
 /// twice, and no two are alike.
 fn versions(seed: u64) -> Vec<BTreeMap<usize, String>> {
     let mut numbers = Numbers(seed);
-    let mut used = 0;
+    let mut letters = Numbers(seed + 1000);
     let mut name = || {
-        let letters = ["ab", "cd", "ef", "gh", "ij", "kl", "mn", "op", "qr", "st"];
-        used += 1;
-        [used / 100, used / 10 % 10, used % 10].map(|at| letters[at].repeat(3)).join("")
+        let letter = |_| char::from(b'a' + u8::try_from(letters.below(26)).unwrap());
+        (0..16).map(letter).collect::<String>()
     };
     let mut now: BTreeMap<usize, String> = (0..4).map(|who| (who, name())).collect();
     let mut all = vec![now.clone()];
@@ -385,7 +385,7 @@ fn whatever_was_recorded_over_the_versions_carries_every_environment_to_any_late
                 for (who, old) in before {
                     if let Some(new) = now.get(who).filter(|new| *new != old) {
                         let comma = if record.is_empty() { "" } else { ", " };
-                        record.push_str(&format!("{comma}\"S.{old}\": \"S.{new}\""));
+                        write!(record, "{comma}\"S.{old}\": \"S.{new}\"").unwrap();
                     }
                 }
             }

@@ -345,18 +345,33 @@ fn check(
     let place = place(entry.scope);
     let is_new = inside.iter().all(|status| !status.anything_is_deployed);
     if !inside.iter().any(|status| status.source_is_deployed) {
-        // A record stays when what it was about is gone, or is not yet there.
-        let is_missed = |one: &Status| one.destination_is_local && one.stack_is_deployed;
-        if (is_record && !inside.iter().any(is_missed)) || (is_new && entry.said != Said::Now) {
+        if is_new && entry.said != Said::Now {
             return Ok(None);
         }
         let name = entry.text.clone();
         let mut sides = known.iter().filter_map(|known| Some(&known.names.as_ref()?.0));
-        if sides.clone().any(|deployed| deployed.is_construct(&name)) {
+        if !is_record && sides.clone().any(|deployed| deployed.is_construct(&name)) {
             return Err(DecisionError::Construct { name, origin });
         }
+        let is_missed = |one: &Status| one.destination_is_local && one.stack_is_deployed;
+        if is_record && !inside.iter().any(is_missed) {
+            // What it was about is gone, or not there yet.
+            return Ok(None);
+        }
         let near = sides.find_map(|deployed| deployed.closest(&name));
+        if is_record {
+            return Ok(near.map(|near| {
+                format!("{origin}: `{name}` is not deployed; `{near}` is: was that meant?")
+            }));
+        }
         return Err(DecisionError::NotDeployed { name, place, origin, near });
+    }
+    if entry.is_pattern() && is_record {
+        return Ok(Some(format!(
+            "{origin}: nothing of what `{}` names is at `{destination}` any more: the evidence \
+             decides what it is now",
+            entry.text
+        )));
     }
     if entry.is_pattern() {
         let (source_name, destination) = names();
