@@ -50,8 +50,11 @@ fn five_aspects_of_a_team_find_what_moved_and_forbid_what_must_not() {
         assert!(with.contains(&path.to_owned()), "{path}: {with:?}");
     }
     assert!(plain.iter().all(|path| with.contains(path)), "{plain:?} {with:?}");
-    let (code, _, err) = compared(&place, &["--explain"]);
+    let (code, out, err) = compared(&place, &["--explain"]);
     assert_eq!(code, Some(3), "{err}");
+    // What is hidden changes nevertheless, and is said.
+    assert!(out.contains("Properties.Description: \"Takes orders, build 117\" →"), "{out}");
+    assert!(out.contains("6 of them also change:"), "{out}");
     for expected in [
         "`Shop.OrdersA9B65338` is `Shop.CheckoutOrders704AABEE` only thanks to the aspect `git-sha`",
         "only thanks to the aspects `build-number`, `git-sha`",

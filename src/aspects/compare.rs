@@ -99,7 +99,9 @@ pub fn compare(
     let mut whole = if new.is_empty() && seen.has_no_new_questions() {
         first.clone()
     } else {
-        let all = with_pairs(&kept, new.iter().map(|mapping| pair(mapping)).collect());
+        // What names explain in a view need not be all that differs.
+        let pairs = new.iter().map(|it| FoundPair { by_names: false, ..pair(it) });
+        let all = with_pairs(&kept, pairs.collect());
         seen.whole(compare::compare(environment, deployed, local, &all)?)
     };
     let hidden = seen.hidden(&whole);

@@ -89,6 +89,25 @@ fn a_move_is_found_thanks_to_aspects_which_are_named_and_the_real_changes_are_to
 }
 
 #[test]
+fn what_an_aspect_hides_is_never_said_to_follow_from_names() {
+    let side = |path: &str, sha: &str| {
+        let body = format!(
+            r#"{{"Tags":[{{"Key":"sha","Value":"{sha}"}},{{"Key":"Name","Value":"{path}"}}],"Delay":3}}"#
+        );
+        let id = path.replace('/', "");
+        [stack("A", &format!("{{{}}}", queue(&id, &format!("{path}/Resource"), &body)))]
+    };
+    let aspects = declared(r#"{"id":"sha","do":[{"ignoreTags":["sha"]}]}"#);
+    let compared = run(&aspects, &side("A/Old", "1"), &side("A/New", "2"));
+    let changes: Vec<(&str, bool)> = compared.comparison.mappings[0]
+        .changes
+        .iter()
+        .map(|it| (it.property.as_str(), it.name_only))
+        .collect();
+    assert_eq!(changes, [("Properties.Tags.1.Value", true), ("Properties.Tags.0.Value", false)]);
+}
+
+#[test]
 fn hiding_a_property_that_cannot_change_is_warned_of() {
     let (deployed, local) = moved();
     let compared = run(&declared(IGNORING), &deployed, &local);
