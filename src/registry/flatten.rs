@@ -139,7 +139,7 @@ fn build(leaves: &[&Leaf], depth: usize) -> Result<Value, UnflattenError> {
 mod tests {
     use super::*;
     use crate::registry::samples;
-    use crate::template::json;
+    use crate::registry::samples::json;
 
     fn shown(text: &str) -> Vec<String> {
         let leaves = flatten(&json::parse(text).unwrap());

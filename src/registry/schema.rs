@@ -181,7 +181,7 @@ fn collect_unordered(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::template::json;
+    use crate::registry::samples::json;
 
     fn path(text: &str) -> Vec<Text> {
         text.split('.').map(Text::from).collect()

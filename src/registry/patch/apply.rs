@@ -176,7 +176,7 @@ fn worth(text: &str) -> Option<(bool, String, i64)> {
 mod tests {
     use super::super::parse;
     use super::*;
-    use crate::template::json;
+    use crate::registry::samples::json;
 
     fn outcome(value: &str, patch: &str) -> Result<String, String> {
         let patch = parse(&json::parse(patch).unwrap()).unwrap();

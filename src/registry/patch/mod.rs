@@ -153,7 +153,7 @@ impl Operation {
 mod tests {
     use super::*;
     use crate::registry::samples;
-    use crate::template::json;
+    use crate::registry::samples::json;
 
     #[test]
     fn a_patch_reads_back_as_it_is_written() {

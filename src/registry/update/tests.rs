@@ -3,7 +3,7 @@
 use super::*;
 use crate::registry::patch::apply;
 use crate::registry::samples;
-use crate::template::json;
+use crate::registry::samples::json;
 
 fn value(text: &str) -> Value {
     json::parse(text).unwrap()
