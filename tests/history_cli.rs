@@ -23,7 +23,7 @@ fn a_story_is_recorded_and_told() {
     let said = project.record(&[]);
     assert!(said.contains("The following resources were moved or renamed:"), "{said}");
     project.becomes("move", "before");
-    project.record(&[]);
+    project.record(&["--leave-similar"]);
     insta::assert_snapshot!("log", project.seen(&["log"]));
     insta::assert_snapshot!("log-oneline", project.seen(&["log", "--oneline"]));
     insta::assert_snapshot!("show", project.seen(&["show", "HEAD~1"]));
@@ -104,6 +104,24 @@ fn every_app_of_the_fixtures_is_recorded_with_the_moves_that_a_comparison_finds(
         assert_eq!(moves, found, "{name}");
         assert_eq!(project.out(&["history", "record", "--check"]), "The app is as the log says.\n");
     }
+}
+
+#[test]
+fn a_table_that_is_merely_like_another_one_is_a_question_unless_somebody_leaves_it() {
+    let project = Project::of("rename");
+    project.record(&[]);
+    let before = project.files();
+    project.becomes("rename", "after");
+    // Another name in every sense, and half of another table.
+    project.edit("PurchasesTable090EA98E", "Visits0A1B2C3D");
+    project.edit("Shop/Purchases/Table/Resource", "Shop/Visits/Resource");
+    project.edit("\"ReadCapacityUnits\": 5", "\"ReadCapacityUnits\": 7");
+    let output = project.run(&["history", "record"]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("--leave-similar"), "{}", text(&output.stderr));
+    assert_eq!(project.files(), before);
+    let said = project.record(&["--leave-similar"]);
+    assert!(said.contains("2 resources moved"), "{said}");
 }
 
 #[test]

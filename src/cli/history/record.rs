@@ -38,7 +38,7 @@ Exit codes:
   0    recorded, or nothing to record
   1    failed; nothing was recorded
   2    wrong usage
-  3    some resources cannot be told apart: nothing was recorded
+  3    some resources cannot be told apart, or hold data and are merely alike: nothing was recorded
   4    --check: the app is not as the log says")]
 pub(super) struct RecordArgs {
     #[command(flatten)]
@@ -52,6 +52,13 @@ pub(super) struct RecordArgs {
 
     #[command(flatten)]
     decisions: DecisionArgs,
+
+    /// Record as removed and added what holds data and is merely alike
+    ///
+    /// Without this it is a question, since a log is believed: whatever it calls removed and added
+    /// is not looked for again.
+    #[arg(long, help_heading = "Decisions")]
+    leave_similar: bool,
 
     /// Record nothing, and exit with 4 if the app is not as the log says
     #[arg(long, help_heading = "Output")]
@@ -79,7 +86,7 @@ Exit codes:
   0    merged, or nothing to merge
   1    failed, or the branches contradict each other; nothing was merged
   2    wrong usage
-  3    some resources cannot be told apart: nothing was merged")]
+  3    some resources cannot be told apart, or hold data and are merely alike: nothing was merged")]
 pub(super) struct MergeArgs {
     /// Another log: a branch's, or an environment's
     file: Option<PathBuf>,
@@ -89,6 +96,10 @@ pub(super) struct MergeArgs {
 
     #[command(flatten)]
     decisions: DecisionArgs,
+
+    /// Take for removed and added what holds data and is merely alike
+    #[arg(long, help_heading = "Decisions")]
+    leave_similar: bool,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -126,6 +137,10 @@ struct OutputArgs {
     #[arg(long)]
     no_color: bool,
 }
+
+/// What to do about what is merely alike.
+const ALIKE: &str = "decide what holds data and is merely alike, with --map; or say with \
+                     --leave-similar that all of it is removed and added";
 
 impl OutputArgs {
     fn style(&self) -> Style {
@@ -173,7 +188,7 @@ fn settings(
 }
 
 pub(super) fn record(arguments: &RecordArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let RecordArgs { app, against, decisions, check, output } = arguments;
+    let RecordArgs { app, against, decisions, leave_similar, check, output } = arguments;
     let settings = settings(app, decisions, output, against.as_ref(), terminal)?;
     let host = terminal.host();
     if *check {
@@ -188,6 +203,11 @@ pub(super) fn record(arguments: &RecordArgs, terminal: &mut Terminal) -> Result<
     if recording.outcome.ambiguities() > 0 {
         terminal.answer(&output.found(&recording.outcome))?;
         terminal.note("nothing was recorded: decide what cannot be told apart");
+        return Ok(Exit::Ambiguous);
+    }
+    if !leave_similar && recording.has_alike() {
+        terminal.answer(&output.found(&recording.outcome))?;
+        terminal.note(&format!("nothing was recorded: {ALIKE}"));
         return Ok(Exit::Ambiguous);
     }
     let found = has_moves(&recording.outcome).then(|| output.found(&recording.outcome));
@@ -255,7 +275,7 @@ fn told(
 }
 
 pub(super) fn merge(arguments: &MergeArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let MergeArgs { file, app, decisions, output } = arguments;
+    let MergeArgs { file, app, decisions, leave_similar, output } = arguments;
     let settings = settings(app, decisions, output, None, terminal)?;
     let host = terminal.host();
     let at = history::now();
@@ -268,13 +288,17 @@ pub(super) fn merge(arguments: &MergeArgs, terminal: &mut Terminal) -> Result<Ex
             if !output.is_json() {
                 terminal.answer(&format!("Since the branch that ends with {}:\n", head.short()))?;
                 terminal.answer(&output.found(outcome))?;
-            } else if merging.ambiguities() > 0 {
+            } else if merging.ambiguities() > 0 || (!leave_similar && merging.has_alike()) {
                 terminal.answer(&output.found(outcome))?;
             }
         }
     }
     if merging.ambiguities() > 0 {
         terminal.note("nothing was merged: decide what cannot be told apart");
+        return Ok(Exit::Ambiguous);
+    }
+    if !leave_similar && merging.has_alike() {
+        terminal.note(&format!("nothing was merged: {ALIKE}"));
         return Ok(Exit::Ambiguous);
     }
     let branches = merging.branches;

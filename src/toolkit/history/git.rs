@@ -79,6 +79,7 @@ impl<'a> Git<'a> {
     /// # Errors
     /// When Git fails.
     pub(super) fn own_path(&self, what: &str) -> Result<PathBuf, RepositoryError> {
-        Ok(self.directory.join(self.text(&["rev-parse", "--git-path", what])?))
+        let path = self.text(&["rev-parse", "--git-path", what])?;
+        Ok(super::store::inside(self.directory, &path))
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::git::Git;
 use super::repository_error::RepositoryError;
-use super::store::{HISTORY_FILE, TEMPLATES, read, unwritable};
+use super::store::{HISTORY_FILE, TEMPLATES, inside, read, unwritable};
 use crate::toolkit::{Error, files};
 
 /// The hooks that check. Git runs the second one, and not the first, before it commits a merge
@@ -134,7 +134,7 @@ fn write_executable(file: &Path, text: &str) -> Result<(), RepositoryError> {
 
 /// Tells Git how our files are merged. Returns the file if it had to be written.
 fn attributes(project: &Path) -> Result<Option<PathBuf>, RepositoryError> {
-    let file = project.join(".gitattributes");
+    let file = inside(project, ".gitattributes");
     let before = match fs::read_to_string(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),

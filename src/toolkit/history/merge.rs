@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::record::{Inside, outcome};
+use super::record::{Inside, has_alike, outcome};
 use super::repository_error::RepositoryError;
 use super::state::{assembly_of, refactor, state_of, synthesized, templates_of};
 use super::store::{Store, Templates, parsed, read};
@@ -172,6 +172,11 @@ impl Merging {
     /// How many questions only a person can answer.
     pub fn ambiguities(&self) -> usize {
         self.outcomes.iter().map(|(_, outcome)| outcome.ambiguities()).sum()
+    }
+
+    /// Whether something that holds data is offered as the same, and nobody has said whether it is.
+    pub fn has_alike(&self) -> bool {
+        self.outcomes.iter().any(|(_, outcome)| has_alike(outcome))
     }
 
     /// Writes the merged log, and the templates of the merged app.

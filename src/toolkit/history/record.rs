@@ -14,6 +14,7 @@ use crate::history::{
     EventHash, Log, Move, Refactor, Snapshot, SnapshotDifference, StackKey, diff,
 };
 use crate::model::Environment;
+use crate::registry;
 use crate::settings::{Pair, Settings};
 use crate::toolkit::Error;
 use crate::toolkit::detect::{Detection, Outcome, Sides};
@@ -122,6 +123,12 @@ pub async fn prepare_record(settings: &Settings, host: &dyn Host) -> Result<Reco
     Ok(recording)
 }
 
+/// Whether something that holds data is offered as the same.
+pub(super) fn has_alike(outcome: &Outcome) -> bool {
+    let mut offered = outcome.environments.iter().flat_map(|one| &one.similar);
+    offered.any(|pair| registry::is_stateful(pair.resource_type.as_str()))
+}
+
 /// What moved with a nested stack, by environment.
 pub(super) type Inside = BTreeMap<Environment, Vec<Move>>;
 
@@ -206,6 +213,12 @@ impl Recording {
             return Err(RepositoryError::NoTemplates { event: head, stacks: missing });
         }
         Ok(Some(assembly_of(&templates)))
+    }
+
+    /// Whether something that holds data is offered as the same, and nobody has said whether it is.
+    /// A log is believed: what it says was removed and added is not looked for again.
+    pub fn has_alike(&self) -> bool {
+        has_alike(&self.outcome)
     }
 
     /// Whether this begins the log.

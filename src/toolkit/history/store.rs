@@ -38,10 +38,7 @@ pub(super) struct Store {
 
 impl Store {
     pub(super) fn new(project: &Path) -> Self {
-        let inside = |name: &str| {
-            if project == Path::new(".") { PathBuf::from(name) } else { project.join(name) }
-        };
-        Self { project: project.to_owned(), file: inside(HISTORY_FILE) }
+        Self { project: project.to_owned(), file: inside(project, HISTORY_FILE) }
     }
 
     /// The text of the log; `None` if there is none.
@@ -207,6 +204,11 @@ impl Templates {
     fn names(&self) -> BTreeMap<&StackKey, String> {
         names(self.0.keys())
     }
+}
+
+/// A file in a directory, as people would write it.
+pub(super) fn inside(directory: &Path, name: &str) -> PathBuf {
+    if directory == Path::new(".") { PathBuf::from(name) } else { directory.join(name) }
 }
 
 /// Parses a log.
