@@ -242,7 +242,7 @@ fn what_was_moved_in_parts_ends_where_it_would_have_ended_at_once() {
                 Advance::Forward { mappings, .. } | Advance::Back { mappings, .. } => mappings,
                 // An older revision does not know where the environment is going.
                 Advance::UpToDate | Advance::Diverged { .. } => continue,
-                other => return Err(TestCaseError::fail(format!("{other:?}"))),
+                other @ Advance::New { .. } => return Err(TestCaseError::fail(format!("{other:?}"))),
             };
             let numbered = mappings.iter().enumerate();
             let some = numbered.filter(|(at, _)| mask & (1 << (at % 16)) != 0);

@@ -1,7 +1,7 @@
 //! The events of a log as a graph, newest first, as `git log --graph` draws it.
 
 use super::HistoryView;
-use super::log::summary;
+use super::log::{parents, summary};
 use crate::history::{EventHash, Log};
 use crate::report::text::{paint, plain};
 
@@ -25,10 +25,11 @@ pub fn graph(log: &Log, view: &HistoryView) -> String {
             (0..lanes.len()).map(|at| if at == lane { "* " } else { "| " }).collect();
         let mark = if heads.contains(&hash) { " (head)" } else { "" };
         let fades = !view.concerns(event);
-        let what = if fades { "(nothing in this environment)".to_owned() } else { summary(event) };
+        let what =
+            if fades { "(nothing in this environment)".to_owned() } else { summary(log, event) };
         let text = format!("{}  {}  {what}{mark}", paint::change(hash.short()), plain(&event.at));
         push(&mut out, &node, &text);
-        match event.parents[..] {
+        match parents(log, event)[..] {
             [] => {
                 lanes.remove(lane);
             }

@@ -27,7 +27,7 @@ pub fn log(log: &Log, view: &HistoryView) -> String {
                 vec![
                     paint::change(hash.short()),
                     plain(&event.at).into_owned(),
-                    summary(event) + mark,
+                    summary(log, event) + mark,
                 ]
             })
             .collect();
@@ -39,9 +39,9 @@ pub fn log(log: &Log, view: &HistoryView) -> String {
             let mut block = heading(hash, event, heads.contains(&hash));
             if !event.parents.is_empty() {
                 let word = if event.parents.len() == 2 { "merges" } else { "after " };
-                let _ = write!(block, "\n{word}  {}", shorts(&event.parents));
+                let _ = write!(block, "\n{word}  {}", shorts(&parents(log, event)));
             }
-            let mut rest = vec![summary(event)];
+            let mut rest = vec![summary(log, event)];
             rest.extend(moves(&event.what, LISTED));
             for line in rest {
                 // Writing to a string cannot fail.
@@ -61,7 +61,7 @@ pub fn event(log: &Log, hash: EventHash) -> String {
     out.push(format!("hash    {hash}"));
     if !event.parents.is_empty() {
         let word = if event.parents.len() == 2 { "merges" } else { "after " };
-        out.push(format!("{word}  {}", shorts(&event.parents)));
+        out.push(format!("{word}  {}", shorts(&parents(log, event))));
     }
     if let Some(same) = &event.same_as {
         out.push(format!("again   the state of {}", same.short()));
@@ -76,7 +76,7 @@ pub fn event(log: &Log, hash: EventHash) -> String {
     if event.parents.is_empty() {
         out.extend(stacks(&diff(&empty, after), &HistoryView::default()));
     }
-    for parent in &event.parents {
+    for parent in &parents(log, event) {
         let found = changes(log, *parent, hash).unwrap_or_else(|_| Changes {
             difference: diff(log.snapshot(*parent).unwrap_or(&empty), after),
             ..Changes::default()
@@ -118,11 +118,11 @@ pub(super) fn resources(
 }
 
 /// What an event comes to, in a line.
-pub(super) fn summary(event: &Event) -> String {
+pub(super) fn summary(log: &Log, event: &Event) -> String {
     let what = &event.what;
     let mut parts = Vec::new();
     if event.parents.len() == 2 {
-        parts.push(format!("merge of {}", shorts(&event.parents)));
+        parts.push(format!("merge of {}", shorts(&parents(log, event))));
     }
     let moved: BTreeSet<(&Location, &Location)> =
         all_moves(what).map(|one| (&one.source, &one.destination)).collect();
@@ -141,9 +141,12 @@ pub(super) fn summary(event: &Event) -> String {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         (!keys.is_empty()).then(|| format!("{word} {}{more}", names.join(", ")))
     };
-    parts.extend(list("created", what.creates.keys().collect()));
-    parts.extend(list("updated", what.updates.keys().collect()));
-    parts.extend(list("deleted", what.deletes.iter().collect()));
+    // What a merge says of stacks is told against one of its branches, whichever that is.
+    if event.parents.len() < 2 {
+        parts.extend(list("created", what.creates.keys().collect()));
+        parts.extend(list("updated", what.updates.keys().collect()));
+        parts.extend(list("deleted", what.deletes.iter().collect()));
+    }
     if let Some(same) = &event.same_as {
         parts.push(format!("the state of {} again", same.short()));
     }
@@ -188,6 +191,15 @@ fn move_row(one: &Move) -> Vec<String> {
 
 fn shorts(events: &[EventHash]) -> String {
     events.iter().map(EventHash::short).collect::<Vec<_>>().join(" and ")
+}
+
+/// The events before an event, in the order of the log: our branch first.
+pub(super) fn parents(log: &Log, event: &Event) -> Vec<EventHash> {
+    if event.parents.len() < 2 {
+        return event.parents.clone();
+    }
+    let all = log.events().map(|(hash, _)| hash);
+    all.filter(|hash| event.parents.contains(hash)).collect()
 }
 
 pub(super) fn lines(lines: Vec<String>) -> String {
