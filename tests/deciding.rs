@@ -41,9 +41,9 @@ fn settings() -> Settings {
 }
 
 async fn asked(settings: &Settings, host: &dyn Host) -> Result<Deciding<Prepared>, Error> {
-    let prepared = toolkit::prepare(settings, host).await.unwrap();
+    let prepared = Box::pin(toolkit::prepare(settings, host)).await.unwrap();
     assert!(prepared.outcome.has_questions(SUBJECTS));
-    prepared.decide(settings, SUBJECTS, Style::default(), host).await
+    Box::pin(prepared.decide(settings, SUBJECTS, Style::default(), host)).await
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn a_program_decides_and_what_is_prepared_again_knows_it() {
         settled.found.outcome.environments[0].mappings.len() - 2
     );
     assert_eq!(settled.decided[0].1.pairs.len(), 1);
-    let again = toolkit::prepare(&settled.settings, &Silent).await.unwrap();
+    let again = Box::pin(toolkit::prepare(&settled.settings, &Silent)).await.unwrap();
     assert!(!again.outcome.has_questions(SUBJECTS));
     assert_eq!(again.outcome.moves(), settled.found.outcome.moves());
 }
