@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use super::json::escaped;
 use super::moves::more;
 use super::text::{self, count, map_options, name, paint, plain};
-use super::{Style, hints};
-use crate::compare::{Ambiguity, Comparison, Place};
+use super::Style;
+use crate::compare::{self, Ambiguity, Comparison, Place};
 use crate::model::ConstructPath;
 
 /// Renders the ambiguities of one environment; no blocks if there are none.
@@ -91,7 +91,7 @@ pub(super) fn pairing<'a>(group: &[&'a Ambiguity]) -> Vec<(&'a Place, &'a Place)
                 Some((source, one.destinations.iter().find(same)?))
             })
         };
-        let likely = hints::likely_constructs(old, new);
+        let likely = compare::likely_constructs(old, new);
         let pairs: Vec<_> =
             complete(likely, old.len(), new.len()).into_iter().filter_map(pair).collect();
         if !pairs.is_empty() {
@@ -100,7 +100,7 @@ pub(super) fn pairing<'a>(group: &[&'a Ambiguity]) -> Vec<(&'a Place, &'a Place)
     }
     let of = |one: &&'a Ambiguity| {
         let (sources, destinations) = (&one.sources, &one.destinations);
-        let all = complete(hints::likely(one), sources.len(), destinations.len());
+        let all = complete(compare::likely(one), sources.len(), destinations.len());
         all.into_iter().map(|(from, to)| (&sources[from], &destinations[to])).collect::<Vec<_>>()
     };
     group.iter().flat_map(of).collect()

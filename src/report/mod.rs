@@ -11,7 +11,6 @@ mod asking;
 mod deployment;
 mod events;
 mod explain;
-mod hints;
 mod history;
 mod json;
 mod local;
@@ -27,7 +26,6 @@ pub(crate) use ambiguity::{constructs as question_constructs, groups as ambiguit
 pub use asking::{Candidate, Known, Which, same};
 pub use events::{event_json, event_line};
 pub use explain::code as evidence_kind;
-pub(crate) use hints::{likely, likely_constructs};
 pub use history::{
     HistoryView, checked, checked_json, difference, difference_json, event, events_json, graph,
     log, recorded_json, snapshot, snapshot_json,

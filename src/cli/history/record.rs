@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::super::Exit;
+use super::super::deciding;
 use super::super::failure::Failure;
 use super::super::shared::{AppArgs, DecisionArgs};
 use super::super::terminal::Terminal;
@@ -13,8 +14,8 @@ use super::Form;
 use crate::history::EventHash;
 use crate::report::{self, HistoryView, Style, count};
 use crate::settings::{Settings, Surroundings, Typed};
-use crate::toolkit::Outcome;
-use crate::toolkit::history::{self, HISTORY_FILE, Recorded, TEMPLATES};
+use crate::toolkit::history::{self, HISTORY_FILE, Recorded, Recording, TEMPLATES};
+use crate::toolkit::{Outcome, Subjects};
 
 /// Record the state of the app: what its resources were called before, and what they are called
 ///
@@ -200,6 +201,7 @@ pub(super) fn record(arguments: &RecordArgs, terminal: &mut Terminal) -> Result<
     host.clear();
     let recording = recording?;
     warn(&recording.outcome, terminal);
+    let recording = asked(recording, &settings, decisions, output, terminal)?;
     if recording.outcome.ambiguities() > 0 {
         terminal.answer(&output.found(&recording.outcome))?;
         terminal.note("nothing was recorded: decide what cannot be told apart");
@@ -224,6 +226,33 @@ pub(super) fn record(arguments: &RecordArgs, terminal: &mut Terminal) -> Result<
         terminal.note(&format!("commit it with the app: git add {HISTORY_FILE} {TEMPLATES}"));
     }
     Ok(Exit::Done)
+}
+
+/// Asks about what is open, if somebody is there to answer.
+fn asked(
+    recording: Recording,
+    settings: &Settings,
+    decisions: &DecisionArgs,
+    output: &OutputArgs,
+    terminal: &mut Terminal,
+) -> Result<Recording, Failure> {
+    let subjects = Subjects { ambiguous: true, similar: true };
+    let host = terminal.host();
+    let asks = host.is_interactive() && !output.is_json();
+    if !asks || !recording.outcome.has_questions(subjects) {
+        return Ok(recording);
+    }
+    let kept_in = decisions.kept_in();
+    deciding::check(kept_in.as_deref())?;
+    let style = Style { asks: true, ..output.style() };
+    terminal.answer(&report::moved(&recording.outcome.environments, style))?;
+    let answered = block_on(recording.decide(settings, subjects, style, &host))?;
+    host.clear();
+    let Some((recording, decided)) = answered else { return Err(deciding::stopped()) };
+    if kept_in.is_some() {
+        deciding::keep(kept_in.as_deref(), &decided, terminal)?;
+    }
+    Ok(recording)
 }
 
 /// Whether there is anything to show: moves, or pairs that are offered.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::compare::{Ambiguity, Comparison, Place, Similar};
+use crate::compare::{self, Ambiguity, Comparison, Place, Similar};
 use crate::model::{ConstructPath, Environment, Location};
 use crate::report;
 
@@ -249,7 +249,7 @@ impl Questioning {
         let ambiguity = group[0];
         let proposed = self
             .decided_elsewhere(environment, ambiguity)
-            .or_else(|| report::likely(ambiguity).first().copied());
+            .or_else(|| compare::likely(ambiguity).first().copied());
         let (source, first) = proposed.unwrap_or_default();
         let mut destinations: Vec<&Place> = ambiguity.destinations.iter().collect();
         destinations[..=first].rotate_right(1);
@@ -285,7 +285,7 @@ impl Questioning {
         let others = self.constructs.iter().filter(|((environment, _), _)| environment != here);
         let known =
             others.filter_map(|((_, was), is)| Some((at(old, was)?, at(new, is.as_ref()?)?)));
-        let likely = known.chain(report::likely_constructs(old, new));
+        let likely = known.chain(compare::likely_constructs(old, new));
         let mut likely = likely.map(|(from, to)| (&old[from], &new[to]));
         let proposed = likely.find(|(old, new)| fits(old, new));
         let source = match proposed {

@@ -15,8 +15,10 @@ use crate::history::{
 };
 use crate::model::Environment;
 use crate::registry;
+use crate::report::Style;
 use crate::settings::{Pair, Settings};
 use crate::toolkit::Error;
+use crate::toolkit::deciding::{self, Decided, Deciding, Subjects};
 use crate::toolkit::detect::{Detection, Outcome, Sides};
 use crate::toolkit::parameters::Previous;
 use crate::toolkit::selection::Selection;
@@ -138,6 +140,21 @@ pub(super) fn outcome(
     deployed: Assembly,
     local: Assembly,
 ) -> Result<(Outcome, Inside), Error> {
+    let Detection { outcome, environments, .. } = detection(settings, deployed, local)?;
+    let sides: BTreeMap<Environment, Sides> = environments.into_iter().collect();
+    let inside = outcome.environments.iter().filter_map(|comparison| {
+        let environment = &comparison.environment;
+        Some((environment.clone(), moved_inside(comparison, sides.get(environment)?)))
+    });
+    let inside = inside.collect();
+    Ok((outcome, inside))
+}
+
+fn detection(
+    settings: &Settings,
+    deployed: Assembly,
+    local: Assembly,
+) -> Result<Detection, Error> {
     let deployed = aligned(deployed, &local);
     let (settings, warnings) = within(settings, &deployed, &local);
     let sources = Sources {
@@ -148,14 +165,7 @@ pub(super) fn outcome(
     let mut detection = Detection::of(&settings, sources, Previous::Kept)?;
     detection.narrow(Selection::All)?;
     detection.outcome.warnings.extend(warnings);
-    let Detection { outcome, environments, .. } = detection;
-    let sides: BTreeMap<Environment, Sides> = environments.into_iter().collect();
-    let inside = outcome.environments.iter().filter_map(|comparison| {
-        let environment = &comparison.environment;
-        Some((environment.clone(), moved_inside(comparison, sides.get(environment)?)))
-    });
-    let inside = inside.collect();
-    Ok((outcome, inside))
+    Ok(detection)
 }
 
 /// The settings without decisions for an account of which the app says nothing, with a warning
@@ -177,6 +187,29 @@ fn within(settings: &Settings, deployed: &Assembly, local: &Assembly) -> (Settin
 }
 
 impl Recording {
+    /// Asks about what is open until nothing is, and compares again with the answers, which are
+    /// returned as well; `None` if somebody said to stop.
+    ///
+    /// # Errors
+    /// When nobody answers, or the answers contradict other decisions.
+    pub async fn decide(
+        mut self,
+        settings: &Settings,
+        subjects: Subjects,
+        style: Style,
+        host: &dyn Host,
+    ) -> Result<Option<(Self, Vec<(Environment, Decided)>)>, Error> {
+        let Some((before, app)) = &self.sides else { return Ok(Some((self, Vec::new()))) };
+        let detection = detection(settings, before.clone(), app.clone())?;
+        match deciding::decide(detection, settings, subjects, style, host).await? {
+            Deciding::Stopped => Ok(None),
+            Deciding::Settled(settled) => {
+                self.compare(&settled.settings)?;
+                Ok(Some((self, settled.decided)))
+            }
+        }
+    }
+
     /// Compares again, with other decisions. The app is not synthesized again.
     ///
     /// # Errors
