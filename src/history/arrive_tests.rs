@@ -234,3 +234,37 @@ fn a_first_deployment_of_some_stacks_begins_a_log() {
     let log = arrive(&Log::default(), &second, &unknown, ("", ""), false);
     assert_eq!(log, Log::default());
 }
+
+#[test]
+fn what_was_created_on_a_way_that_the_repository_does_not_know_is_not_taken_away() {
+    let (repository, e) = story(&[
+        ("Web.Z:Queue", ""),
+        ("Web.Z:Queue Api.A:Queue", ""),
+        ("Web.Z:Queue Api.B:Queue #2", "Api.A>Api.B"),
+    ]);
+    let first = repository.up_to(e[0]).unwrap();
+    let log = arrive(&first, &repository, &found("Api.B:Queue #2", &[]), ("", ""), false);
+    // `Api.B` was never called `Api.A` here, but that is what it is there.
+    let second = repository.up_to(e[1]).unwrap();
+    let error = replay(&log, &second, &environment("1")).unwrap_err();
+    assert_eq!(error, ReplayError::UnknownGoal { toward: e[2] });
+    assert!(error.to_string().contains("Deploy a revision that has the event"), "{error}");
+    assert_eq!(next(&log, &repository), Vec::<String>::new());
+    assert_eq!(next(&log, &first), Vec::<String>::new(), "there it is nothing");
+}
+
+#[test]
+fn a_way_to_a_branch_that_moved_something_is_not_left_for_another_branch() {
+    let (mut repository, mut e) = story(&[("Web.Z:Queue", ""), ("Web.Z:Queue Api.A:Queue", "")]);
+    e.push(add(&mut repository, Some(e[1]), "Web.Z:Queue Api.B:Queue", vec![moves("Api.A>Api.B")]));
+    let branch = repository.up_to(e[2]).unwrap();
+    let first = repository.up_to(e[0]).unwrap();
+    let log = arrive(&first, &branch, &found("Api.B:Queue", &[]), ("", ""), false);
+    let log = arrive(&log, &branch, &found("Web.Z:Queue #x", &[]), ("", ""), false);
+    assert!(log.event(log.head().unwrap().unwrap()).unwrap().toward.is_some());
+    let other = add(&mut repository, Some(e[1]), "Web.Z:Queue Api.A:Queue Api.T:Topic", Vec::new());
+    let goal = repository.up_to(other).unwrap();
+    let advance = replay(&log, &goal, &environment("1")).unwrap();
+    let error = advance.permitted().unwrap_err();
+    assert!(error.to_string().contains("`Api.A` → `Api.B`"), "{error}");
+}

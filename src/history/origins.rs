@@ -212,6 +212,26 @@ pub(super) fn mappings(
     Ok(mappings)
 }
 
+/// Whether a step of a way whose goal the log does not know has moved resources, or created some
+/// of which nobody can say what they are.
+///
+/// # Errors
+/// When merged branches contradict each other.
+pub(super) fn is_lost(
+    log: &Log,
+    environment: &Environment,
+    way: &Way,
+    step: usize,
+) -> Result<bool, ComposeError> {
+    let refactors = &log.entries()[step].event.what.refactors;
+    let mut own = refactors.iter().filter(|it| it.scope.contains(environment));
+    if own.any(|refactor| !refactor.moves.is_empty()) {
+        return Ok(true);
+    }
+    let origins = Names::new(log, environment).origins(way)?;
+    Ok(origins.values().any(Option::is_none))
+}
+
 /// Returns a move after an event (`parent`) that leads to no name that the resource has at the
 /// event on the way to which it was made (`toward`), or had before. `None` if there is none, or if
 /// the log does not know that event.

@@ -74,6 +74,16 @@ pub enum ReplayError {
          the events of the environment"
     )]
     Unrelated,
+    /// The environment is on the way to an event of which the repository knows nothing.
+    #[error(
+        "the environment is on the way to the event {}, which the repository does not have, and \
+         resources were created or moved on that way. Nobody can say what they are here. Nothing \
+         was changed. Deploy a revision that has the event", .toward.short()
+    )]
+    UnknownGoal {
+        /// The event.
+        toward: EventHash,
+    },
     /// What environment and repository have in common was merged crosswise.
     #[error("the environment and the repository: {}. Nothing was changed", crosswise(.0))]
     Crosswise(Vec<EventHash>),
@@ -134,7 +144,8 @@ impl Advance {
 /// last event of the repository's log.
 ///
 /// # Errors
-/// When a log has branched, or when branches were merged that contradict each other.
+/// When a log has branched, when branches were merged that contradict each other, or when the
+/// environment is on the way to an event of which the repository knows nothing.
 pub fn replay(
     environment_log: &Log,
     repository_log: &Log,
@@ -211,12 +222,7 @@ fn on_the_way(
         None => goes_back,
     });
     if !is_on_a_line(own, goal) || !is_known {
-        let ancestor = hash(log.base(own, goal));
-        return Ok(Advance::Diverged {
-            ancestor: Some(ancestor),
-            refactors: compose(log, ancestor, hash(goal), environment)?,
-            environment: compose(log, ancestor, hash(last), environment)?,
-        });
+        return astray(log, way, (own, goal), environment);
     }
     let mappings = origins::mappings(log, environment, way, goal)?;
     let state = |at: usize| log.entries()[at].snapshot.in_environment(environment);
@@ -228,6 +234,40 @@ fn on_the_way(
         return Ok(Advance::UpToDate);
     }
     Ok(Advance::Forward { from: hash(own), mappings, events: between(log, own, goal) })
+}
+
+/// What an environment has to catch up with that is on the way to an event that does not lie on
+/// the way of the repository.
+fn astray(
+    log: &Log,
+    way: &Way,
+    (own, goal): (usize, usize),
+    environment: &Environment,
+) -> Result<Advance, ReplayError> {
+    let hash = |at: usize| log.entries()[at].hash;
+    let last = way.steps.last().copied().unwrap_or(way.begin);
+    let ancestor = log.base(own, goal);
+    let mut refactors = compose(log, hash(ancestor), hash(goal), environment)?;
+    let mut moved = compose(log, hash(ancestor), hash(last), environment)?;
+    // What was created on the way has its names from there.
+    for (toward, step) in way.goals(log).zip(&way.steps) {
+        if let Some(toward) = toward {
+            if let Some(ancestors) = log.crosswise(toward, goal) {
+                return Err(ReplayError::Crosswise(ancestors));
+            }
+            let fork = hash(log.base(toward, goal));
+            refactors.extend(compose(log, fork, hash(goal), environment)?);
+            moved.extend(compose(log, fork, hash(toward), environment)?);
+        } else if moved.is_empty() && origins::is_lost(log, environment, way, *step)? {
+            let toward = log.entries()[*step].event.toward.unwrap_or(hash(*step));
+            return Err(ReplayError::UnknownGoal { toward });
+        }
+    }
+    for mappings in [&mut refactors, &mut moved] {
+        mappings.sort();
+        mappings.dedup();
+    }
+    Ok(Advance::Diverged { ancestor: Some(hash(ancestor)), refactors, environment: moved })
 }
 
 /// The event whose state the environment has: its own last one, if the repository knows that, or
