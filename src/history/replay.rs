@@ -248,7 +248,8 @@ fn astray(
     let last = way.steps.last().copied().unwrap_or(way.begin);
     let ancestor = log.base(own, goal);
     let mut refactors = compose(log, hash(ancestor), hash(goal), environment)?;
-    let mut moved = compose(log, hash(ancestor), hash(last), environment)?;
+    let mut moved = compose(log, hash(ancestor), hash(own), environment)?;
+    moved.extend(compose(log, hash(way.begin), hash(last), environment)?);
     // What was created on the way has its names from there.
     for (toward, step) in way.goals(log).zip(&way.steps) {
         if let Some(toward) = toward {

@@ -130,8 +130,6 @@ impl Story {
         let output = self.place.run(&deploy(more));
         let said = text(&output.stderr);
         assert!(output.status.success(), "{said}");
-        // Shown if the test fails.
-        eprintln!("{said}");
         text(&output.stdout)
     }
 
