@@ -268,3 +268,23 @@ fn a_way_to_a_branch_that_moved_something_is_not_left_for_another_branch() {
     let error = advance.permitted().unwrap_err();
     assert!(error.to_string().contains("`Api.A` → `Api.B`"), "{error}");
 }
+
+#[test]
+fn who_came_back_and_set_out_again_has_the_names_of_where_the_way_began() {
+    let (mut repository, e) = story(&[
+        ("Web.A:Queue Web.Q:Queue", ""),
+        ("Web.B:Queue Web.Q:Queue", "Web.A>Web.B"),
+        ("Api.Q:Queue #2", "Web.Q>Api.Q"),
+    ]);
+    let second = repository.up_to(e[1]).unwrap();
+    // `Web.B` was deleted and made anew: it is what the second event calls so.
+    let log = deployed(&repository, &second, &environment("1"), "back").unwrap();
+    let stacks = found("Web.B:Queue Api.Q:Queue #x", &[]);
+    let log = arrive(&log, &repository, &stacks, ("Web.Q>Api.Q", ""), false);
+    let other = add(&mut repository, Some(e[0]), "Web.A:Queue Web.Q:Queue #3", Vec::new());
+    let branch = repository.up_to(other).unwrap();
+    let error = replay(&log, &branch, &environment("1")).unwrap().permitted().unwrap_err();
+    for part in ["`Web.A` → `Web.B`", "`Web.Q` → `Api.Q`"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
