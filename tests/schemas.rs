@@ -195,7 +195,8 @@ fn every_line_of_a_history_is_as_the_schema_says() {
     let stack = StackRecord { template: "t1".into(), resources: resources.into() };
     let creates = [(key("A"), stack.clone()), (key("B"), stack)];
     let what = What { creates: creates.into(), ..What::default() };
-    let event = |parents, what| Event { parents, at: "now".into(), same_as: None, toward: None, what };
+    let event =
+        |parents, what| Event { parents, at: "now".into(), same_as: None, toward: None, what };
     let first = log.append(event(Vec::new(), what)).unwrap();
     let moved = |source, destination, decided| Move {
         source: Location::new("A", source),

@@ -114,8 +114,8 @@ pub fn compare(
 }
 
 impl Compared {
-    /// A comparison with which aspects have nothing to do.
-    fn plain(comparison: Comparison) -> Self {
+    /// Returns a comparison with which aspects have nothing to do.
+    pub fn plain(comparison: Comparison) -> Self {
         Self {
             comparison,
             thanks: Vec::new(),

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use super::Style;
 use super::json::escaped;
 use super::moves::more;
 use super::text::{self, count, map_options, name, paint, plain};
-use super::Style;
 use crate::compare::{self, Ambiguity, Comparison, Place};
 use crate::model::ConstructPath;
 

@@ -8,7 +8,7 @@ use crate::aspects::{
     self, AspectError, CheckRequest, Compared, Coverage, Declarations, DeclareError, DeclareErrors,
     Hidden, Level, Matcher, Thanks, Violation, Work, parse_ignore, presets,
 };
-use crate::compare::{Comparison, Decisions};
+use crate::compare::{self, Comparison, Decisions};
 use crate::model::{Environment, Location, Value};
 use crate::settings::Settings;
 use crate::template::json;
@@ -80,6 +80,13 @@ impl Aspects {
         decisions: &Decisions,
     ) -> Result<Compared, Error> {
         let Sides { constructs, deployed, local, .. } = sides;
+        // The presets belong to what a team declares; by themselves they are not looked at.
+        if self.declared.iter().all(|one| one.is_preset) {
+            let compared = compare::compare(environment, deployed, local, decisions);
+            return compared
+                .map(Compared::plain)
+                .map_err(|error| failed(environment, error.into()));
+        }
         let both = aspects::Sides { constructs, deployed, local };
         aspects::compare(&self.declared, environment, both, decisions)
             .map_err(|error| failed(environment, error))

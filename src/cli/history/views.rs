@@ -6,11 +6,14 @@ use clap::Args;
 
 use super::super::Exit;
 use super::super::failure::Failure;
+use super::super::shared::LocalArgs;
 use super::super::terminal::Terminal;
+use super::super::work::block_on;
 use super::Form;
 use crate::history::{self as room, Log, Snapshot};
 use crate::model::Environment;
 use crate::report::{self, HistoryView};
+use crate::settings::{Place, Surroundings, Typed};
 use crate::toolkit::Error;
 use crate::toolkit::history::{self, HISTORY_FILE, RepositoryError};
 
@@ -92,6 +95,19 @@ struct CommonArgs {
     #[arg(long, value_name = "ACCOUNT/REGION", value_parser = environment)]
     environment: Option<Environment>,
 
+    /// The log of this environment, from its staging bucket, in place of that of the repository
+    ///
+    /// It says what is deployed there, and how it came to be.
+    #[arg(long, value_name = "ACCOUNT/REGION", value_parser = environment, conflicts_with = "environment", help_heading = "Account")]
+    deployed: Option<Environment>,
+
+    #[command(flatten)]
+    local: LocalArgs,
+
+    /// The profile with the credentials
+    #[arg(long, value_name = "NAME", help_heading = "Account")]
+    profile: Option<String>,
+
     /// The form of the answer
     #[arg(long, value_enum, default_value_t, value_name = "FORM", help_heading = "Output")]
     output: Form,
@@ -122,7 +138,8 @@ colours!(LogArgs, ShowArgs, GraphArgs, SnapshotArgs, DiffArgs);
 
 impl CommonArgs {
     fn view(&self) -> HistoryView {
-        HistoryView { environment: self.environment.clone(), ..HistoryView::default() }
+        let environment = self.environment.clone().or_else(|| self.deployed.clone());
+        HistoryView { environment, ..HistoryView::default() }
     }
 
     fn is_json(&self) -> bool {
@@ -130,8 +147,22 @@ impl CommonArgs {
     }
 }
 
-fn load() -> Result<Log, Failure> {
-    required(history::load_log(Path::new("."))?)
+/// The log that is meant.
+fn load(common: &CommonArgs) -> Result<Log, Failure> {
+    match &common.deployed {
+        Some(environment) => deployed(common, environment),
+        None => required(history::load_log(Path::new("."))?),
+    }
+}
+
+fn deployed(common: &CommonArgs, environment: &Environment) -> Result<Log, Failure> {
+    let typed = Typed {
+        local: common.local.directory().cloned(),
+        profile: common.profile.clone(),
+        ..Typed::default()
+    };
+    let place = Place::resolve(&typed, &Surroundings::of_process())?;
+    block_on(history::environment_log(&place, environment))
 }
 
 fn required(log: Option<Log>) -> Result<Log, Failure> {
@@ -139,7 +170,7 @@ fn required(log: Option<Log>) -> Result<Log, Failure> {
 }
 
 pub(super) fn log(arguments: &LogArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let log = load()?;
+    let log = load(&arguments.common)?;
     let LogArgs { oneline, max_count, common } = arguments;
     let view = HistoryView { oneline: *oneline, limit: *max_count, ..common.view() };
     terminal.answer(&if common.is_json() {
@@ -151,7 +182,7 @@ pub(super) fn log(arguments: &LogArgs, terminal: &mut Terminal) -> Result<Exit, 
 }
 
 pub(super) fn show(arguments: &ShowArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let log = load()?;
+    let log = load(&arguments.common)?;
     let event = log.resolve(&arguments.revision).map_err(failed)?;
     terminal.answer(&if arguments.common.is_json() {
         report::events_json(&log, &HistoryView::default(), Some(event))
@@ -162,8 +193,11 @@ pub(super) fn show(arguments: &ShowArgs, terminal: &mut Terminal) -> Result<Exit
 }
 
 pub(super) fn graph(arguments: &GraphArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let log = required(history::load_branches(Path::new("."))?)?;
     let GraphArgs { max_count, common } = arguments;
+    let log = match &common.deployed {
+        Some(environment) => deployed(common, environment)?,
+        None => required(history::load_branches(Path::new("."))?)?,
+    };
     let view = HistoryView { limit: *max_count, ..common.view() };
     terminal.answer(&if common.is_json() {
         report::events_json(&log, &view, None)
@@ -177,7 +211,7 @@ pub(super) fn graph(arguments: &GraphArgs, terminal: &mut Terminal) -> Result<Ex
 }
 
 pub(super) fn snapshot(arguments: &SnapshotArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let log = load()?;
+    let log = load(&arguments.common)?;
     let event = log.resolve(&arguments.revision).map_err(failed)?;
     let mut state = log.snapshot(event).cloned().unwrap_or_default();
     if let Some(stack) = &arguments.stack {
@@ -200,7 +234,7 @@ pub(super) fn snapshot(arguments: &SnapshotArgs, terminal: &mut Terminal) -> Res
 }
 
 pub(super) fn diff(arguments: &DiffArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
-    let log = load()?;
+    let log = load(&arguments.common)?;
     let from = log.resolve(&arguments.from).map_err(failed)?;
     let to = log.resolve(&arguments.to).map_err(failed)?;
     let changes = room::changes(&log, from, to).map_err(failed)?;

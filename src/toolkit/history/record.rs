@@ -150,11 +150,7 @@ pub(super) fn outcome(
     Ok((outcome, inside))
 }
 
-fn detection(
-    settings: &Settings,
-    deployed: Assembly,
-    local: Assembly,
-) -> Result<Detection, Error> {
+fn detection(settings: &Settings, deployed: Assembly, local: Assembly) -> Result<Detection, Error> {
     let deployed = aligned(deployed, &local);
     let (settings, warnings) = within(settings, &deployed, &local);
     let sources = Sources {
