@@ -29,6 +29,8 @@ struct Session {
     home: TempDir,
     directory: PathBuf,
     path: String,
+    /// The events of histories, in the order in which they are seen.
+    events: Vec<String>,
 }
 
 impl Session {
@@ -39,7 +41,7 @@ impl Session {
         std::os::unix::fs::symlink(root("fixtures"), directory.join("fixtures")).unwrap();
         let programs = Path::new(env!("CARGO_BIN_EXE_cdkr")).parent().unwrap();
         let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-        Self { home, directory, path }
+        Self { home, directory, path, events: Vec::new() }
     }
 
     /// Runs a command and returns what is seen of it: its answer, and what went wrong.
@@ -53,7 +55,27 @@ impl Session {
         self.directory = fs::read_to_string(ends_in).unwrap().trim_end().into();
         let err = if output.status.success() { Vec::new() } else { output.stderr };
         let seen = [output.stdout, err].concat();
-        without_chance(&String::from_utf8(seen).unwrap())
+        self.with_events(&without_chance(&String::from_utf8(seen).unwrap()))
+    }
+
+    /// The text with the hashes of events, which hold the time, replaced by others.
+    fn with_events(&mut self, text: &str) -> String {
+        let hash = regex::Regex::new(r"\b[0-9a-f]{12}\b").unwrap();
+        let exchanged = hash.replace_all(text, |found: &regex::Captures<'_>| {
+            let found = found[0].to_owned();
+            // The number of an account.
+            if found.chars().all(|digit| found.starts_with(digit)) {
+                return found;
+            }
+            let at = self.events.iter().position(|event| *event == found);
+            let at = at.unwrap_or_else(|| {
+                self.events.push(found);
+                self.events.len() - 1
+            });
+            let digits = u64::try_from(at + 1).unwrap().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            format!("{:012x}", digits >> 16)
+        });
+        exchanged.into_owned()
     }
 }
 
@@ -65,7 +87,10 @@ fn root(path: &str) -> PathBuf {
 fn with_present_outputs(text: &str) -> String {
     let mut session = Session::new();
     let mut blocks: Vec<String> = text.split("```\n").map(str::to_owned).collect();
-    for block in blocks.iter_mut().filter(|block| block.starts_with("$ ")) {
+    let has_git = Command::new("git").arg("--version").output().is_ok();
+    // What comes after a block with Git builds on it.
+    let shown = blocks.iter_mut().take_while(|block| has_git || !block.contains("\n$ git "));
+    for block in shown.filter(|block| block.starts_with("$ ")) {
         let commands: Vec<String> =
             block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect();
         block.clear();
@@ -77,8 +102,7 @@ fn with_present_outputs(text: &str) -> String {
     blocks.join("```\n")
 }
 
-/// The text with what is different every time replaced: times, the hashes of events, and the ends
-/// of physical IDs.
+/// The text with what is different every time replaced: times, and the ends of physical IDs.
 fn without_chance(text: &str) -> String {
     let exchanged = [
         (r"\d{8}T\d{6}Z-[0-9a-f]{8}", "20261121T084739Z-1a2b3c4d"),

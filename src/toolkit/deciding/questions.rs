@@ -261,12 +261,15 @@ impl Questioning {
         }
     }
 
-    /// The same pair may have been decided in another environment.
+    /// The same pair may have been decided in another environment, where its stacks may be called
+    /// otherwise: those of each stage of an app are.
     fn decided_elsewhere(&self, here: &Environment, of: &Ambiguity) -> Option<(usize, usize)> {
         let others = self.decided.iter().filter(|(environment, _)| *environment != here);
         let mut pairs = others.flat_map(|(_, decided)| &decided.pairs);
         let at = |places: &[Place], location: &Location| {
-            places.iter().position(|place| place.location == *location)
+            let same = places.iter().position(|place| place.location == *location);
+            let id = &location.logical_id;
+            same.or_else(|| only(places, |place| place.location.logical_id == *id))
         };
         pairs.find_map(|(old, new)| Some((at(&of.sources, old)?, at(&of.destinations, new)?)))
     }
@@ -281,7 +284,10 @@ impl Questioning {
         new: &'c [ConstructPath],
     ) -> Option<(&'c ConstructPath, Vec<&'c ConstructPath>, bool)> {
         let fits = |old: &ConstructPath, new: &ConstructPath| !pairs(group, old, new).is_empty();
-        let at = |paths: &[ConstructPath], path| paths.iter().position(|other| other == path);
+        let at = |paths: &[ConstructPath], path: &ConstructPath| {
+            let same = paths.iter().position(|other| other == path);
+            same.or_else(|| only(paths, |other| in_stage(other) == in_stage(path)))
+        };
         let others = self.constructs.iter().filter(|((environment, _), _)| environment != here);
         let known =
             others.filter_map(|((_, was), is)| Some((at(old, was)?, at(new, is.as_ref()?)?)));
@@ -337,4 +343,16 @@ fn location(place: &Place) -> Location {
 
 fn locations((source, destination): (&Place, &Place)) -> (Location, Location) {
     (location(source), location(destination))
+}
+
+/// The position of the only one.
+fn only<T>(all: &[T], is_it: impl Fn(&T) -> bool) -> Option<usize> {
+    let mut found = all.iter().enumerate().filter(|(_, one)| is_it(one));
+    let (at, _) = found.next()?;
+    found.next().is_none().then_some(at)
+}
+
+/// A path without its first component, which is the stage or the stack.
+fn in_stage(path: &ConstructPath) -> &str {
+    path.as_str().split_once('/').map_or("", |(_, rest)| rest)
 }
