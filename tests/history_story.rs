@@ -117,6 +117,8 @@ fn what_one_developer_decides_once_holds_in_every_environment() {
     let question = shop.0.run(&["history", "record", "--ci"]);
     assert_eq!(question.status.code(), Some(3), "{}", text(&question.stderr));
     shop.0.out(&["history", "record", "--map", DECISION]);
+    let late = shop.0.err(&["history", "record", "--map", DECISION], 1);
+    assert!(late.contains("comes too late"), "{late}");
     shop.commit("Rename the queues");
     shop.deploy("Dev/*");
     same(

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::model;
+
 /// What is wrong with one place of a declaration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeclareError {
@@ -113,25 +115,7 @@ fn meant(suggestion: Option<&str>, known: &str) -> String {
 
 /// Returns the word that is the least different from a text, unless all are very different.
 pub(super) fn closest<'w>(text: &str, words: impl IntoIterator<Item = &'w str>) -> Option<String> {
-    let small = text.to_lowercase();
-    let best =
-        words.into_iter().map(|word| (distance(&small, &word.to_lowercase()), word)).min()?;
-    (best.0 <= 1.max(text.chars().count() / 3)).then(|| best.1.to_owned())
-}
-
-/// Counts the characters to insert, remove or replace to make one text of another (Levenshtein).
-pub(super) fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (line, from) in from.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-        for (column, to) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[to.len()]
+    model::closest(text, words.into_iter()).map(str::to_owned)
 }
 
 /// Writes words for an enumeration.

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::declaration::{Declaration, Level, Matcher, Work};
-use super::error::{DeclareError, DeclareErrors, closest, distance, list};
+use super::error::{DeclareError, DeclareErrors, closest, list};
 use super::pattern::PathPattern;
 use super::presets::{PREFIX, presets};
 use super::priority::Priority;
-use crate::model::{Object, Text, Value};
+use crate::model::{Object, Text, Value, edit_distance};
 
 /// The aspects of a run, checked: those that are built in and those that were declared.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl Origin<'_> {
 impl Reader {
     fn refactor(&mut self, object: &Object, files: ReadFile<'_>, into: &mut Declarations) {
         for (key, _) in object.iter().filter(|(key, _)| !SECTIONS.contains(&key.as_str())) {
-            if SECTIONS.iter().any(|section| distance(key, section) <= 2) {
+            if SECTIONS.iter().any(|section| edit_distance(key, section) <= 2) {
                 self.unknown_key("refactor", key, &SECTIONS);
             }
         }

@@ -198,8 +198,8 @@ fn justified(
 
 /// Returns where an environment stands whose stacks are not as its log says, or that has no log:
 /// stacks that have the state of one event of the repository, the others being as the log says or,
-/// without a log, not there yet. The newest such event counts. Without a log, nothing is returned
-/// if another event has the same state with resources under other names: nobody can say which.
+/// without a log, not there yet. The newest such event counts. Nothing is returned if another event
+/// explains the same stacks with resources under other names: nobody can say which.
 pub fn standing(
     environment_log: &Log,
     repository_log: &Log,
@@ -207,29 +207,14 @@ pub fn standing(
     stacks: &BTreeMap<StackName, StackRecord>,
     at: &str,
 ) -> Option<Standing> {
-    let before = head_state(environment_log, environment);
-    let is_new = environment_log.events().next().is_none();
-    let fits = |event: &EventHash| {
-        let there = state(repository_log, *event, environment);
-        let names: BTreeSet<&StackName> =
-            there.keys().chain(before.keys()).copied().chain(stacks.keys()).collect();
-        let fits = names.iter().all(|name| match stacks.get(*name) {
-            Some(now) if there.get(*name) == Some(&now) => true,
-            Some(now) => !is_new && before.get(*name) == Some(&now),
-            None => is_new || !there.contains_key(*name) || !before.contains_key(*name),
-        });
-        let has_its_state = |(name, now)| there.get(name) == Some(&now);
-        fits && stacks.iter().any(has_its_state)
-    };
-    let events: Vec<EventHash> = repository_log.events().rev().map(|(hash, _)| hash).collect();
-    let event = *events.iter().find(|event| fits(event))?;
-    let there = state(repository_log, event, environment);
-    let is_whole = there.iter().map(|(name, record)| (*name, *record)).eq(stacks.iter());
-    let is_like =
-        |other: &EventHash| is_same_under_other_names(repository_log, environment, *other, event);
-    if is_new && events.iter().any(is_like) {
+    let events = explaining(environment_log, repository_log, environment, stacks);
+    let event = *events.first()?;
+    if recurring(environment_log, repository_log, environment, stacks).is_some() {
         return None;
     }
+    let is_new = environment_log.events().next().is_none();
+    let there = state(repository_log, event, environment);
+    let is_whole = there.iter().map(|(name, record)| (*name, *record)).eq(stacks.iter());
     let up_to = repository_log.up_to(event)?;
     let log = if is_whole {
         deployed(environment_log, &up_to, environment, at)
@@ -247,19 +232,67 @@ pub fn standing(
     Some(Standing { log, event, is_whole })
 }
 
-/// Whether two events have one state in which resources have exchanged their names.
-fn is_same_under_other_names(
+/// Returns two events that explain the stacks of an environment which its log does not explain,
+/// and between which resources have exchanged their names: nobody can say which of the two it is.
+pub fn recurring(
+    environment_log: &Log,
+    repository_log: &Log,
+    environment: &Environment,
+    stacks: &BTreeMap<StackName, StackRecord>,
+) -> Option<(EventHash, EventHash)> {
+    let events = explaining(environment_log, repository_log, environment, stacks);
+    let (event, others) = events.split_first()?;
+    let is_like =
+        |other: &&EventHash| exchanges(repository_log, environment, (**other, *event), stacks);
+    others.iter().find(is_like).map(|other| (*event, *other))
+}
+
+/// The events of the repository that explain stacks, the newest first.
+fn explaining(
+    environment_log: &Log,
+    repository_log: &Log,
+    environment: &Environment,
+    stacks: &BTreeMap<StackName, StackRecord>,
+) -> Vec<EventHash> {
+    let before = head_state(environment_log, environment);
+    let is_new = environment_log.events().next().is_none();
+    let fits = |event: &EventHash| {
+        let there = state(repository_log, *event, environment);
+        let names: BTreeSet<&StackName> =
+            there.keys().chain(before.keys()).copied().chain(stacks.keys()).collect();
+        let fits = names.iter().all(|name| match stacks.get(*name) {
+            Some(now) if there.get(*name) == Some(&now) => true,
+            Some(now) => !is_new && before.get(*name) == Some(&now),
+            None => is_new || !there.contains_key(*name) || !before.contains_key(*name),
+        });
+        let has_its_state = |(name, now)| there.get(name) == Some(&now);
+        fits && stacks.iter().any(has_its_state)
+    };
+    let all = repository_log.events().rev().map(|(hash, _)| hash);
+    all.filter(fits).collect()
+}
+
+/// Whether resources have exchanged their names between two events, in stacks that are deployed as
+/// both say.
+fn exchanges(
     log: &Log,
     environment: &Environment,
-    one: EventHash,
-    other: EventHash,
+    (one, other): (EventHash, EventHash),
+    stacks: &BTreeMap<StackName, StackRecord>,
 ) -> bool {
-    if one == other || state(log, one, environment) != state(log, other, environment) {
+    if one == other {
         return false;
     }
+    let states = [one, other].map(|event| state(log, event, environment));
+    let is_as_both_say = |name: &StackName| {
+        stacks.get(name).is_some_and(|now| states.iter().all(|there| there.get(name) == Some(&now)))
+    };
     let moves = compose(log, one, other, environment);
     let moves = moves.or_else(|_| compose(log, other, one, environment));
-    moves.is_ok_and(|moves| !moves.is_empty())
+    moves.is_ok_and(|moves| {
+        let mut ends = moves.iter().flat_map(|it| [&it.source.stack, &it.destination.stack]);
+        ends.any(is_as_both_say)
+    })
 }
 
 /// The stacks of an environment at an event.

@@ -53,8 +53,8 @@ pub enum Problem {
     CarriageReturn,
     /// Git could not merge.
     #[error(
-        "this is a mark of a merge conflict. Take both branches' lines without the marks, then \
-         merge them with `cdkr history merge`"
+        "this is a mark of a merge conflict. Leave the file as it is: `cdkr history merge` reads \
+         both branches' lines"
     )]
     ConflictMark,
     /// It is something else.

@@ -32,7 +32,7 @@ mod snapshot;
 mod steps;
 mod wire;
 
-pub use arrive::{Arrival, Standing, arrived, standing};
+pub use arrive::{Arrival, Standing, arrived, recurring, standing};
 pub use changes::{Changes, Moved, Open, changes, open};
 pub use compose::{ComposeError, Contradiction, Mapping, compose};
 pub use error::{Head, Inconsistency, ParseError, Problem};

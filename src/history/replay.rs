@@ -91,8 +91,8 @@ pub enum ReplayError {
     #[error(
         "the environment and the repository went different ways after the event {}, and resources \
          were moved since{}{}. Nobody can say that these moves fit the state of the other. Nothing \
-         was changed. Merge the log of the environment into that of the repository with `cdkr \
-         history merge`, or deploy the revision of {} first", .ancestor.short(),
+         was changed. Merge the log of the environment into that of the repository (`cdkr \
+         history log --deployed ACCOUNT/REGION --raw > FILE`, then `cdkr history merge FILE`), or deploy the revision of {} first", .ancestor.short(),
         list("in the repository", .refactors), list("in the environment", .environment),
         .ancestor.short()
     )]

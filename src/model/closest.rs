@@ -11,7 +11,7 @@ pub fn closest<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> Option<&
 }
 
 /// Counts the characters to insert, remove or replace to make one text of another (Levenshtein).
-fn edit_distance(from: &str, to: &str) -> usize {
+pub fn edit_distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (line, from) in from.chars().enumerate() {

@@ -11,7 +11,7 @@ mod pattern;
 mod stack;
 mod value;
 
-pub use closest::closest;
+pub use closest::{closest, edit_distance};
 pub use construct::TreeNode;
 pub use deployed::{
     DeployedEnvironment, DeployedResource, DeployedStack, Export, StackOptions, StackStatus,

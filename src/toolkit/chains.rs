@@ -46,6 +46,11 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// Whether a file says so that is kept with the app for good.
+    pub(super) fn is_of_record(&self) -> bool {
+        self.said == Said::Record || (self.destination.is_none() && self.said == Said::File)
+    }
+
     pub(super) fn is_pattern(&self) -> bool {
         matches!(self.source, Named::Pattern(_))
     }

@@ -51,6 +51,19 @@ pub enum DecisionError {
         /// What may have been meant.
         near: Option<String>,
     },
+    /// Other entries, or resources that are there as well, leave it open.
+    #[error(
+        "{origin}: nobody can say that `{source_name}` is `{destination}` now: other entries, or a \
+         resource that is deployed there already, leave it open"
+    )]
+    Unclear {
+        /// The deployed resource, as it was named.
+        source_name: String,
+        /// The present resource, as it was named.
+        destination: String,
+        /// Where it was said.
+        origin: String,
+    },
     /// Resources do not move between environments.
     #[error("{origin}: `{source_name}` and `{destination}` are in different environments")]
     DifferentEnvironments {
@@ -165,6 +178,9 @@ impl DecisionError {
             Self::Circle { .. } => "what was carried out would be carried out again with every \
                                     run: to exchange resources once, use --map"
                 .to_owned(),
+            Self::Unclear { source_name, destination, .. } => {
+                format!("name it, if it is so: --map {source_name}:{destination}")
+            }
             Self::TwoWays { source_name, candidates, .. } => {
                 let flags = candidates.iter().map(|one| format!("--map {source_name}:{one}"));
                 format!("name it: {}", flags.collect::<Vec<_>>().join(" or "))
@@ -205,7 +221,14 @@ pub(super) fn distribute(
     for ((environment, _), known) in environments.iter().zip(&known) {
         let mut decisions = known.exclusions(settings);
         if let Some((deployed, local)) = &known.names {
-            let inside = (0..entries.len()).filter(|at| entries[*at].scope.contains(environment));
+            // What a file kept was in force when the history was recorded; about older names it
+            // says nothing.
+            let history = known.sides.history.as_ref();
+            let is_covered = history.is_some_and(|followed| followed.covers());
+            let counts = |entry: &Entry<'_>| {
+                entry.scope.contains(environment) && !(is_covered && entry.is_of_record())
+            };
+            let inside = (0..entries.len()).filter(|at| counts(&entries[*at]));
             let book = Book::new(&entries, inside.collect(), deployed, local);
             let skip = &decisions.skip;
             let resolved = book.resolve(&|location, kind, path| {
@@ -394,6 +417,9 @@ fn check(
         return Err(DecisionError::NotLocal { name, place, origin, near });
     }
     let (source_name, destination) = names();
+    if inside.iter().any(|one| one.source_is_deployed && one.destination_is_local) {
+        return Err(DecisionError::Unclear { source_name, destination, origin });
+    }
     Err(DecisionError::DifferentEnvironments { source_name, destination, origin })
 }
 

@@ -174,6 +174,11 @@ impl Detection {
         let decisions = distribute(settings, &self.environments).map_err(Box::new)?;
         let aspects = Aspects::declared(settings)?;
         let compared = compare_all(&aspects, &self.environments, &decisions)?;
+        for ((_, sides), one) in self.environments.iter().zip(&compared) {
+            if let Some(followed) = &sides.history {
+                followed.check_decided(&one.comparison, settings.only)?;
+            }
+        }
         self.outcome = Outcome { warnings: self.basis.warnings.clone(), ..Outcome::default() };
         self.aspects = aspects.seen(compared, &mut self.outcome);
         Ok(())

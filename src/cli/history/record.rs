@@ -12,6 +12,7 @@ use super::super::terminal::Terminal;
 use super::super::work::block_on;
 use super::Form;
 use crate::history::EventHash;
+use crate::registry;
 use crate::report::{self, HistoryView, Style, count};
 use crate::settings::{Settings, Surroundings, Typed};
 use crate::toolkit::history::{self, HISTORY_FILE, Recorded, Recording, TEMPLATES};
@@ -213,6 +214,7 @@ pub(super) fn record(arguments: &RecordArgs, terminal: &mut Terminal) -> Result<
         return Ok(Exit::Ambiguous);
     }
     let found = has_moves(&recording.outcome).then(|| output.found(&recording.outcome));
+    let gone = gone(&recording.outcome);
     let recorded = recording.record(&history::now())?;
     if output.is_json() {
         terminal.answer(&report::recorded_json(&recorded.log, &recorded.events))?;
@@ -220,6 +222,9 @@ pub(super) fn record(arguments: &RecordArgs, terminal: &mut Terminal) -> Result<
     }
     if let Some(found) = found {
         terminal.answer(&found)?;
+    }
+    for lost in &gone {
+        terminal.warning(lost);
     }
     terminal.answer(&said(&recorded))?;
     if !recorded.events.is_empty() {
@@ -253,6 +258,16 @@ fn asked(
         deciding::keep(kept_in.as_deref(), &decided, terminal)?;
     }
     Ok(recording)
+}
+
+/// What holds data and is recorded as gone: a log is believed.
+fn gone(outcome: &Outcome) -> Vec<String> {
+    let removed = outcome.environments.iter().flat_map(|one| &one.removed);
+    let with_data = removed.filter(|one| registry::is_stateful(one.resource_type.as_str()));
+    let phrase = |one: &crate::compare::Unpaired| {
+        format!("`{}` ({}) is recorded as gone", one.place.location, one.resource_type)
+    };
+    with_data.map(phrase).collect()
 }
 
 /// Whether there is anything to show: moves, or pairs that are offered.

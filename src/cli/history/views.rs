@@ -28,6 +28,10 @@ pub(super) struct LogArgs {
     #[arg(short = 'n', long, value_name = "NUMBER")]
     max_count: Option<usize>,
 
+    /// The lines of the log as they are, for a file that `cdkr history merge` takes
+    #[arg(long, conflicts_with_all = ["oneline", "max_count", "environment"])]
+    raw: bool,
+
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -171,7 +175,11 @@ fn required(log: Option<Log>) -> Result<Log, Failure> {
 
 pub(super) fn log(arguments: &LogArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let log = load(&arguments.common)?;
-    let LogArgs { oneline, max_count, common } = arguments;
+    let LogArgs { oneline, max_count, raw, common } = arguments;
+    if *raw {
+        terminal.answer(&log.render())?;
+        return Ok(Exit::Done);
+    }
     let view = HistoryView { oneline: *oneline, limit: *max_count, ..common.view() };
     terminal.answer(&if common.is_json() {
         report::events_json(&log, &view, None)

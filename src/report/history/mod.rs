@@ -37,6 +37,9 @@ impl HistoryView {
 
     fn concerns(&self, event: &Event) -> bool {
         let Some(environment) = &self.environment else { return true };
+        if event.parents.len() > 1 || event.same_as.is_some() {
+            return true;
+        }
         let what = &event.what;
         let keys = what.creates.keys().chain(what.updates.keys()).chain(&what.deletes);
         let scopes = keys.map(|key| &key.scope);

@@ -16,7 +16,7 @@ use crate::history::{
 use crate::model::Environment;
 use crate::registry;
 use crate::report::Style;
-use crate::settings::{Pair, Settings};
+use crate::settings::{Pair, Said, Settings};
 use crate::toolkit::Error;
 use crate::toolkit::deciding::{self, Decided, Deciding, Subjects};
 use crate::toolkit::detect::{Detection, Outcome, Sides};
@@ -120,6 +120,11 @@ pub async fn prepare_record(settings: &Settings, host: &dyn Host) -> Result<Reco
         }
         (Some(head), against) => recording.last_state(head, against)?,
     };
+    let is_decided = settings.pairs.iter().any(|pair| pair.said == Said::Now);
+    let is_same = |head: &EventHash| recording.log.snapshot(*head) == Some(&recording.state);
+    if let Some(head) = head.filter(|head| is_decided && is_same(head)) {
+        return Err(RepositoryError::TooLate(head).into());
+    }
     recording.sides = deployed.map(|deployed| (deployed, local));
     recording.compare(settings)?;
     Ok(recording)
@@ -272,6 +277,12 @@ impl Recording {
             refactor(one, inside, None)
         });
         let refactors: Vec<Refactor> = refactors.collect();
+        let head = log.head().map_err(RepositoryError::Refused)?;
+        if let Some(head) = head.filter(|head| log.snapshot(*head) == Some(&state))
+            && !refactors.is_empty()
+        {
+            return Err(RepositoryError::TooLate(head).into());
+        }
         let event = log.record(at, &state, refactors).map_err(RepositoryError::Refused)?;
         events.extend(event);
         let mended = if events.is_empty() { store.misplaced(&state)? } else { Vec::new() };

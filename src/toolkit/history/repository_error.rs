@@ -46,6 +46,12 @@ pub enum RepositoryError {
     /// The app has two stacks of one name in one environment.
     #[error("the app has two stacks called {0}: a history could not tell them apart")]
     SameStack(StackKey),
+    /// A decision about an event that was recorded already.
+    #[error(
+        "the app is as the last event of the log says, {}: a decision comes too late for it. \
+         Nothing was recorded", .0.short()
+    )]
+    TooLate(EventHash),
     /// The templates of a state are nowhere.
     #[error(
         "the templates of {} as they were at {} are neither in `cdkr.history/` nor in Git's \
@@ -139,6 +145,12 @@ impl RepositoryError {
             Self::NoLog(_) => "`cdkr history record` begins the log with the app as it is now; \
                                `--against DIRECTORY` with what is deployed"
                 .to_owned(),
+            Self::TooLate(_) => {
+                "if that event was not deployed yet, take `cdkr.history.jsonl` and \
+                                 `cdkr.history/` from the commit before it and record it again \
+                                 with the decision"
+                    .to_owned()
+            }
             Self::NoTemplates { .. } => "commit `cdkr.history/` with `cdkr.history.jsonl`; now \
                                          give the assembly of that state: `cdkr history record \
                                          --against DIRECTORY`"

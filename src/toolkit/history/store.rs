@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::git::Git;
 use super::repository_error::RepositoryError;
-use crate::history::{Log, ParseError, Snapshot, StackKey, template_digest};
+use crate::history::{Log, ParseError, Problem, Snapshot, StackKey, template_digest};
 use crate::model::{Object, Template, Value};
 use crate::template::{self, json};
 use crate::toolkit::{files, planning};
@@ -218,6 +218,9 @@ pub(super) fn parsed(
     parse: fn(&[u8]) -> Result<Log, ParseError>,
 ) -> Result<Log, RepositoryError> {
     let error = |source| RepositoryError::Log { file: file.to_owned(), problem: Box::new(source) };
+    if text.is_empty() {
+        return Err(error(ParseError { line: 1, column: 1, problem: Problem::Truncated }));
+    }
     parse(text).map_err(error)
 }
 

@@ -44,9 +44,7 @@ pub enum FollowError {
         differences: Vec<String>,
     },
     /// The log of an environment is not one.
-    #[error(
-        "the log of {environment}, `{place}`, cannot be followed: {source}. Nothing was changed"
-    )]
+    #[error("the log of {environment}, `{place}`, cannot be followed. Nothing was changed")]
     Environment {
         /// The account and region.
         environment: Environment,
@@ -56,7 +54,7 @@ pub enum FollowError {
         source: ParseError,
     },
     /// An environment cannot catch up.
-    #[error("{environment}: {source}")]
+    #[error("{environment} cannot be brought to the state of the repository")]
     Replay {
         /// The account and region.
         environment: Environment,
@@ -74,6 +72,24 @@ pub enum FollowError {
         environment: Environment,
         /// The stacks, with what is the matter: a phrase each.
         stacks: Vec<String>,
+    },
+    /// Somebody decides what the log denies.
+    #[error(
+        "{environment}: the history does not say that {}. Nothing was changed", .moves.join("; ")
+    )]
+    Denied {
+        /// The account and region.
+        environment: Environment,
+        /// The moves, a phrase each.
+        moves: Vec<String>,
+    },
+    /// A list of the only moves that are allowed, and a history that says which ones are made.
+    #[error(
+        "`--refactor-file` allows these moves and nothing else, and the history of the app says          what has moved in {environment}: only one of them can decide. Nothing was changed"
+    )]
+    AllowList {
+        /// The account and region.
+        environment: Environment,
     },
     /// There is no log of this environment.
     #[error("{environment}: {reason}")]
@@ -97,7 +113,17 @@ impl FollowError {
                 "bring the stacks back to what was deployed last, or let the evidence and `--map` \
                  decide: `--no-history`"
             }
-            Self::Replay { .. } | Self::Environment { .. } => {
+            Self::Denied { .. } => {
+                "record it, so that it holds everywhere: undo the last event of the log with Git, \
+                 then `cdkr history record --map …`; or decide without the history, this once: \
+                 `--no-history`"
+            }
+            Self::AllowList { .. } => "`--no-history` lets the file decide",
+            Self::Environment { .. } => {
+                "restore an earlier version of this object, or delete it: then the state of the \
+                 stacks says where the environment stands"
+            }
+            Self::Replay { .. } => {
                 "`--no-history` lets the evidence and `--map` decide in place of the history"
             }
             Self::Malformed { .. } | Self::Log { .. } => {

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use super::FollowError;
 use super::bucket::{Histories, Stored};
 use crate::aws::Roles;
-use crate::compare::{DecidedPair, Reference, Settled};
-use crate::history::{Advance, EventHash, Log, Mapping, Snapshot, StackRecord, replay, standing};
-use crate::model::{Environment, Location, StackName};
+use crate::compare::{self, Comparison, DecidedPair, Evidence, Reference, Settled};
+use crate::history::{
+    Advance, EventHash, Log, Mapping, Snapshot, StackRecord, recurring, replay, standing,
+};
+use crate::model::{Environment, Location, ResourceType, StackName};
+use crate::registry;
 use crate::toolkit::Error;
 use crate::toolkit::account;
 use crate::toolkit::detect::Sides;
@@ -79,6 +82,19 @@ impl Histories {
         let mut followed =
             Followed::unread(environment, Arc::clone(repository), stored.clone(), &roles);
         followed.log = log;
+        let unclear = (!is_as_logged && found.is_none())
+            .then(|| recurring(&stored.log, repository, environment, &actual))
+            .flatten();
+        if let Some((one, other)) = unclear {
+            let phrase = format!(
+                "its stacks are as at the events {} and {}, between which resources have exchanged \
+                 their names",
+                one.short(),
+                other.short()
+            );
+            followed.contested.push((phrase, actual.keys().cloned().collect()));
+            return Ok(Some(followed));
+        }
         if followed.log.events().next().is_none() {
             if !actual.is_empty() {
                 warnings.push(format!(
@@ -272,6 +288,73 @@ impl Followed {
         Err(FollowError::ChangedBehind { environment, stacks }.into())
     }
 
+    /// Whether the log knows what the environment's resources were called.
+    pub(in crate::toolkit) fn covers(&self) -> bool {
+        self.log.events().next().is_some()
+    }
+
+    /// Refuses decisions of people that the log denies: it would not know of them afterwards, and
+    /// take the resource for another one.
+    ///
+    /// # Errors
+    /// When there is such a decision.
+    pub(in crate::toolkit) fn check_decided(
+        &self,
+        comparison: &Comparison,
+        only: bool,
+    ) -> Result<(), Error> {
+        let environment = || self.environment.clone();
+        if !self.covers() {
+            return Ok(());
+        }
+        if only {
+            return Err(FollowError::AllowList { environment: environment() }.into());
+        }
+        let known = |location: &Location| Reference::Location(location.clone());
+        let is_known = |mapping: &&compare::Mapping| {
+            let (source, destination) =
+                (known(&mapping.source.location), known(&mapping.destination.location));
+            self.pairs.iter().any(|one| one.source == source && one.destination == destination)
+        };
+        let decided = comparison
+            .mappings
+            .iter()
+            .filter(|one| matches!(one.evidence, Evidence::Decision(_)) && !is_known(one));
+        let phrase = |one: &compare::Mapping| {
+            let (source, destination) = (&one.source.location, &one.destination.location);
+            let Evidence::Decision(origin) = &one.evidence else { return String::new() };
+            format!("`{source}` is `{destination}` now, as {origin} does")
+        };
+        let moves: Vec<String> = decided.map(phrase).collect();
+        if moves.is_empty() {
+            return Ok(());
+        }
+        Err(FollowError::Denied { environment: environment(), moves }.into())
+    }
+
+    /// The types of deployed resources that hold data and that no event of this repository has:
+    /// another checkout has moved or created them, and only the evidence can tell what they are.
+    fn strangers(&self, now: &Stacks<'_>) -> BTreeMap<Location, ResourceType> {
+        let events =
+            self.repository.events().filter_map(|(hash, _)| self.repository.snapshot(hash));
+        let states: Vec<&Snapshot> = events.collect();
+        let mut found = BTreeMap::new();
+        for (name, record) in now {
+            for (id, resource) in &record.resources {
+                let location = Location { stack: (*name).clone(), logical_id: id.clone() };
+                let kind = &resource.resource_type;
+                let has_it = |state: &&Snapshot| {
+                    let there = state.resource(&self.environment, &location);
+                    there.is_some_and(|there| there.resource_type == *kind)
+                };
+                if registry::is_stateful(kind.as_str()) && !states.iter().any(has_it) {
+                    found.insert(location, kind.clone());
+                }
+            }
+        }
+        found
+    }
+
     /// Decides what is in a stack of its own. The log does not say what moves along with a nested
     /// stack; the evidence does.
     fn decide(&mut self, mappings: &[Mapping], actual: &BTreeMap<StackName, StackRecord>) {
@@ -310,8 +393,9 @@ impl Followed {
             });
             all.collect()
         };
+        let strangers = self.strangers(&now);
         for location in outermost(&now) {
-            if !sources.contains_key(&location) {
+            if !sources.contains_key(&location) && !strangers.contains_key(&location) {
                 settled.deployed.insert(location);
             }
         }
@@ -323,7 +407,9 @@ impl Followed {
                 .then_some(&location),
             };
             // What should be there and is not may be called otherwise.
-            let is_settled = before.is_none_or(is_deployed);
+            let may_be_stranger = before.is_none()
+                && strangers.values().any(|other| kind(&goal, &location).as_ref() == Some(other));
+            let is_settled = before.is_none_or(is_deployed) && !may_be_stranger;
             if is_settled && !destinations.contains_key(&location) {
                 settled.local.insert(location);
             }

@@ -96,7 +96,10 @@ fn not_kept(environment: &Environment, error: &dyn std::error::Error) -> String 
         text = format!("{text}: {next}");
         cause = next.source();
     }
-    format!("{text}. The next run sees by the state of the stacks where the environment stands")
+    format!(
+        "{text}. The next run sees by the state of the stacks where the environment stands, but \
+         not if that state has recurred with names exchanged: mend it before the next deployment"
+    )
 }
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
