@@ -178,3 +178,16 @@ fn an_environment_that_missed_a_version_is_carried_over_it_and_nothing_is_done_t
         assert_eq!(text(&again.stderr).matches("decisions.json").count(), 0);
     }
 }
+
+#[test]
+fn decisions_are_written_where_the_project_reads_them() {
+    let place = Place::new();
+    place.seed(&app("rename", "before"));
+    let config = serde_json::json!({"app": app("rename", "after"), "overrideFile": "kept.json"});
+    std::fs::write(place.path().join("cdk.json"), config.to_string()).unwrap();
+    std::fs::write(place.path().join("kept.json"), r#"{"mappings": {}}"#).unwrap();
+    let output = place.run(&["refactor", "--local", "--yes", "--write-decisions"]);
+    let said = text(&output.stderr);
+    assert!(output.status.success() && said.contains("nothing was added to"), "{said}");
+    assert!(said.contains("kept.json") && !said.contains("cdkr.decisions.json"), "{said}");
+}

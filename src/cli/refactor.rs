@@ -183,7 +183,7 @@ pub(super) fn run(arguments: &RefactorArgs, terminal: &mut Terminal) -> Result<E
         }
         terminal.warning(&error.to_string());
     }
-    let kept_in = arguments.decisions.kept_in();
+    let kept_in = arguments.decisions.kept_in(&typed, &surroundings);
     deciding::check(kept_in.as_deref())?;
     let (prepared, settings) = arguments.prepare(&place, &typed, &surroundings, terminal)?;
     for warning in &prepared.outcome.warnings {

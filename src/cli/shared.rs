@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::settings::{DEFAULT_LOCAL, Typed};
+use crate::settings::{DEFAULT_LOCAL, Origin, Settings, Surroundings, Typed};
 
 /// Where the app is.
 #[derive(Args, Clone, Debug)]
@@ -128,8 +128,8 @@ pub(super) struct DecisionArgs {
 
     /// Add what is decided at the terminal to a file of decisions
     ///
-    /// Default: the file of `--override-file`, else cdkr.decisions.json, which is read whenever it
-    /// is there. The file is written when every question was answered, whatever is done then.
+    /// Default: the file of `--override-file`, else that of the key `overrideFile` of cdk.json, else
+    /// cdkr.decisions.json; the last two are always read. The file is written when every question was answered, whatever is done then.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "not given, given, given with a file")]
     write_decisions: Option<Option<PathBuf>>,
@@ -165,10 +165,16 @@ const DECISIONS: &str = "cdkr.decisions.json";
 
 impl DecisionArgs {
     /// The file to which decisions are added, if they are to be kept.
-    pub(super) fn kept_in(&self) -> Option<PathBuf> {
+    pub(super) fn kept_in(&self, typed: &Typed, surroundings: &Surroundings) -> Option<PathBuf> {
         let named = self.write_decisions.as_ref()?;
-        let named = named.as_ref().or(self.override_file.as_ref());
-        Some(named.cloned().unwrap_or_else(|| PathBuf::from(DECISIONS)))
+        if let Some(named) = named.as_ref().or(self.override_file.as_ref()) {
+            return Some(named.clone());
+        }
+        // Where the settings are wrong, whoever needs them says so.
+        let settings = Settings::resolve(typed, surroundings).ok();
+        let kept = settings.map(|settings| settings.decision_file);
+        let configured = kept.filter(|kept| matches!(kept.origin, Origin::File(_)));
+        Some(configured.map_or_else(|| PathBuf::from(DECISIONS), |kept| kept.value))
     }
 
     pub(super) fn fill(&self, typed: Typed) -> Typed {

@@ -113,6 +113,8 @@ pub struct Left {
     pub scope: Scope,
     /// Who says so: a person at the terminal, or the place in a file.
     pub origin: String,
+    /// Who said it.
+    pub said: Said,
 }
 
 /// Why a decision cannot be read.

@@ -72,6 +72,7 @@ pub(super) fn read(directory: &Path, file: &Path, said: Said) -> Result<Decided,
                 what: name(&entry.source, &first)?,
                 scope: entry.scope,
                 origin: first,
+                said,
             }),
         }
     }

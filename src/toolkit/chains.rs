@@ -20,6 +20,8 @@ pub(super) struct Entry<'a> {
     pub(super) scope: &'a Scope,
     pub(super) origin: &'a str,
     pub(super) said: Said,
+    /// Whether a file says so that is kept with the app for good.
+    pub(super) is_of_record: bool,
 }
 
 impl<'a> Entry<'a> {
@@ -31,6 +33,7 @@ impl<'a> Entry<'a> {
             scope: &pair.scope,
             origin: &pair.origin,
             said: pair.said,
+            is_of_record: pair.said == Said::Record,
         }
     }
 
@@ -43,12 +46,8 @@ impl<'a> Entry<'a> {
             origin: &left.origin,
             // Whoever says so, nothing goes on from there.
             said: Said::File,
+            is_of_record: left.said == Said::Record,
         }
-    }
-
-    /// Whether a file says so that is kept with the app for good.
-    pub(super) fn is_of_record(&self) -> bool {
-        self.said == Said::Record || (self.destination.is_none() && self.said == Said::File)
     }
 
     pub(super) fn is_pattern(&self) -> bool {

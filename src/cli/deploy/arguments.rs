@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::super::shared::{AccountArgs, AppArgs, DecisionArgs};
 use crate::report::Style;
-use crate::settings::{Approval, Method, Refactoring, Typed, TypedDeploying};
+use crate::settings::{Approval, Method, Refactoring, Surroundings, Typed, TypedDeploying};
 
 /// Deploy the app, with the resources that moved
 ///
@@ -249,8 +249,8 @@ impl DeployArgs {
     }
 
     /// The file to which decisions are added, if they are to be kept.
-    pub(super) fn kept_in(&self) -> Option<PathBuf> {
-        self.decisions.kept_in()
+    pub(super) fn kept_in(&self, surroundings: &Surroundings) -> Option<PathBuf> {
+        self.decisions.kept_in(&self.typed(), surroundings)
     }
 
     pub(super) fn typed(&self) -> Typed {

@@ -4,6 +4,7 @@ mod arguments;
 mod questions;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::deciding::stopped;
 use super::failure::Failure;
@@ -31,15 +32,24 @@ pub(super) fn run(arguments: &DeployArgs, terminal: &mut Terminal) -> Result<Exi
     }
     let settings = Settings::resolve(&typed, &surroundings)?;
     let deploying = Deploying::resolve(&arguments.deploying(), &surroundings)?;
-    deciding::check(arguments.kept_in().as_deref())?;
+    let kept_in = arguments.kept_in(&surroundings);
+    deciding::check(kept_in.as_deref())?;
     let host = terminal.host();
     let host = if arguments.output == Form::Json { host.for_programs() } else { host };
     let prepared = block_on(toolkit::prepare_deployment(&settings, &deploying, &host));
     host.clear();
     let deployment = prepared?;
     let said = BTreeSet::new();
-    Flow { arguments, settings: &settings, deploying: &deploying, host: &host, terminal, said }
-        .go(deployment)
+    Flow {
+        arguments,
+        settings: &settings,
+        deploying: &deploying,
+        host: &host,
+        terminal,
+        said,
+        kept_in,
+    }
+    .go(deployment)
 }
 
 /// The way from what was found to what is deployed.
@@ -51,6 +61,8 @@ struct Flow<'a> {
     terminal: &'a mut Terminal,
     /// Warnings and notes that need not be repeated.
     said: BTreeSet<String>,
+    /// Where decisions are kept, if they are to be.
+    kept_in: Option<PathBuf>,
 }
 
 impl Flow<'_> {
@@ -127,7 +139,7 @@ impl Flow<'_> {
         let outcome = &deployment.prepared.outcome;
         let subjects = questions::subjects(outcome, self.settings, self.deploying, self.host);
         self.say_what_was_found(&deployment, subjects.is_some())?;
-        let file = self.arguments.kept_in();
+        let file = self.kept_in.clone();
         let Some(subjects) = subjects else {
             deciding::keep(file.as_deref(), &[], self.terminal)?;
             return Ok(deployment);

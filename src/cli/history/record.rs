@@ -202,7 +202,7 @@ pub(super) fn record(arguments: &RecordArgs, terminal: &mut Terminal) -> Result<
     host.clear();
     let recording = recording?;
     warn(&recording.outcome, terminal);
-    let recording = asked(recording, &settings, decisions, output, terminal)?;
+    let recording = asked(recording, &settings, (app, decisions), output, terminal)?;
     if recording.outcome.ambiguities() > 0 {
         terminal.answer(&output.found(&recording.outcome))?;
         terminal.note("nothing was recorded: decide what cannot be told apart");
@@ -237,7 +237,7 @@ pub(super) fn record(arguments: &RecordArgs, terminal: &mut Terminal) -> Result<
 fn asked(
     recording: Recording,
     settings: &Settings,
-    decisions: &DecisionArgs,
+    (app, decisions): (&AppArgs, &DecisionArgs),
     output: &OutputArgs,
     terminal: &mut Terminal,
 ) -> Result<Recording, Failure> {
@@ -247,7 +247,7 @@ fn asked(
     if !asks || !recording.outcome.has_questions(subjects) {
         return Ok(recording);
     }
-    let kept_in = decisions.kept_in();
+    let kept_in = decisions.kept_in(&app.typed(), &Surroundings::of_process());
     deciding::check(kept_in.as_deref())?;
     let style = Style { asks: true, ..output.style() };
     terminal.answer(&report::moved(&recording.outcome.environments, style))?;

@@ -146,6 +146,7 @@ fn with(mut settings: Settings, questioning: &Questioning) -> Settings {
             what: Named::Location(location.clone()),
             scope: scope.clone(),
             origin: ORIGIN.to_owned(),
+            said: Said::Now,
         }));
     }
     settings
