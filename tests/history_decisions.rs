@@ -31,6 +31,23 @@ fn what_another_checkout_has_moved_is_found_again_by_its_content() {
 }
 
 #[test]
+fn what_another_checkout_has_moved_can_be_decided_where_the_evidence_does_not() {
+    let story = Story::new(&[
+        ("Web.A:Queue Web.B:Queue", ""),
+        ("Web.C:Queue Web.D:Queue", "Web.A>Web.D Web.B>Web.C"),
+    ]);
+    story.deploy_version(0, &[]);
+    let (a, b) = (story.number(A), story.number("us-east-1 Web.B"));
+    story.checkout(1);
+    story.place.out(&["refactor", "--local", "--app", "app", "--plan", "plan.json"]);
+    story.checkout(0);
+    story.place.out(&["refactor", "--local", "--plan-file", "plan.json", "--yes"]);
+    story.refused(&[], 3);
+    story.deploy(&["--map", "Web.D:Web.A"]);
+    assert_eq!((story.number(A), story.number("us-east-1 Web.B")), (a, b));
+}
+
+#[test]
 fn a_decision_that_the_log_denies_is_refused_since_the_log_would_be_wrong_afterwards() {
     let story = Story::new(&[("Web.A:Queue=30", ""), ("Web.N:Queue=30", "")]);
     story.deploy_version(0, &[]);

@@ -226,7 +226,7 @@ pub(super) fn distribute(
             let history = known.sides.history.as_ref();
             let is_covered = history.is_some_and(|followed| followed.covers());
             let counts = |entry: &Entry<'_>| {
-                entry.scope.contains(environment) && !(is_covered && entry.is_of_record())
+                entry.scope.contains(environment) && !(is_covered && entry.is_of_record)
             };
             let inside = (0..entries.len()).filter(|at| counts(&entries[*at]));
             let book = Book::new(&entries, inside.collect(), deployed, local);

@@ -8,22 +8,6 @@ use crate::model::Environment;
 /// Why the history does not let a use case go on. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
-    /// The log cannot be read.
-    #[error("cannot read `{}`", .file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// The log is not one.
-    #[error("{}:{}:{}: {}", .file.display(), .source.line, .source.column, .source.problem)]
-    Malformed {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong.
-        source: ParseError,
-    },
     /// The log cannot be followed.
     #[error("`{}`: {source}", .file.display())]
     Log {
@@ -126,10 +110,8 @@ impl FollowError {
             Self::Replay { .. } => {
                 "`--no-history` lets the evidence and `--map` decide in place of the history"
             }
-            Self::Malformed { .. } | Self::Log { .. } => {
-                "nothing was changed; `--no-history` goes on without the history"
-            }
-            Self::Unreadable { .. } | Self::NoLog { .. } => return None,
+            Self::Log { .. } => "nothing was changed; `--no-history` goes on without the history",
+            Self::NoLog { .. } => return None,
         })
     }
 }

@@ -33,6 +33,9 @@ pub(in crate::toolkit) struct Followed {
     pub(in crate::toolkit) pairs: Vec<DecidedPair>,
     /// What is known besides.
     pub(in crate::toolkit) settled: Settled,
+    /// Deployed resources that hold data and that no event of this repository has: another checkout
+    /// has moved or created them.
+    strangers: BTreeSet<Location>,
     /// Stacks that somebody else has changed and in which resources are to move, with what is the
     /// matter, and between which stacks these moves are.
     contested: Vec<(String, BTreeSet<StackName>)>,
@@ -262,6 +265,7 @@ impl Followed {
             roles: roles.clone(),
             pairs: Vec::new(),
             settled: Settled::default(),
+            strangers: BTreeSet::new(),
             contested: Vec::new(),
         }
     }
@@ -312,6 +316,10 @@ impl Followed {
         }
         let known = |location: &Location| Reference::Location(location.clone());
         let is_known = |mapping: &&compare::Mapping| {
+            // Of a stranger the log says nothing that could be denied.
+            if self.strangers.contains(&mapping.source.location) {
+                return true;
+            }
             let (source, destination) =
                 (known(&mapping.source.location), known(&mapping.destination.location));
             self.pairs.iter().any(|one| one.source == source && one.destination == destination)
@@ -332,8 +340,8 @@ impl Followed {
         Err(FollowError::Denied { environment: environment(), moves }.into())
     }
 
-    /// The types of deployed resources that hold data and that no event of this repository has:
-    /// another checkout has moved or created them, and only the evidence can tell what they are.
+    /// The strangers among deployed resources, with their types: only the evidence can tell what
+    /// they are.
     fn strangers(&self, now: &Stacks<'_>) -> BTreeMap<Location, ResourceType> {
         let events =
             self.repository.events().filter_map(|(hash, _)| self.repository.snapshot(hash));
@@ -416,5 +424,6 @@ impl Followed {
         }
         self.pairs = pairs;
         self.settled = settled;
+        self.strangers = strangers.into_keys().collect();
     }
 }
