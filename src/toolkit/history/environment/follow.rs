@@ -343,9 +343,10 @@ impl Followed {
     /// The strangers among deployed resources, with their types: only the evidence can tell what
     /// they are.
     fn strangers(&self, now: &Stacks<'_>) -> BTreeMap<Location, ResourceType> {
-        let events =
-            self.repository.events().filter_map(|(hash, _)| self.repository.snapshot(hash));
-        let states: Vec<&Snapshot> = events.collect();
+        // What is deployed is mostly in the newest.
+        let events = self.repository.events().rev();
+        let states: Vec<&Snapshot> =
+            events.filter_map(|(hash, _)| self.repository.snapshot(hash)).collect();
         let mut found = BTreeMap::new();
         for (name, record) in now {
             for (id, resource) in &record.resources {
