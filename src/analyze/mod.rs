@@ -5,6 +5,7 @@
 //! and what rules say of that ([`Rules`]). Called by `toolkit`; `report` renders what is found.
 //! Pure.
 
+mod changes;
 mod diff;
 mod marks;
 pub mod model;
@@ -12,6 +13,10 @@ mod permissions;
 mod read;
 mod rules;
 
+pub use changes::{
+    ChangeEffect, ChangeReport, ComponentChange, EnvironmentReport, Place as ChangePlace,
+    PropertyReport, StackFate, StackReport,
+};
 pub use diff::{Joining, diff};
 pub use marks::{mark_losses, mark_permissions};
 pub use permissions::{PermissionChange, PermissionKind, permissions};
