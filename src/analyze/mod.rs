@@ -14,10 +14,11 @@ mod read;
 mod rules;
 
 pub use changes::{
-    ChangeEffect, ChangeReport, ComponentChange, EnvironmentReport, Place as ChangePlace,
-    PropertyReport, StackFate, StackReport,
+    ChangeEffect, ChangeReport, ComponentChange, EnvironmentReport, Fate, FateKind, Fates,
+    Place as ChangePlace, PropertyReport, ReportRequest, StackFate, StackReport, change_report,
 };
 pub use diff::{Joining, diff};
-pub use marks::{mark_losses, mark_permissions};
+pub use marks::{mark_losses, mark_names, mark_permissions, mark_templates};
+pub use model::Certainty;
 pub use permissions::{PermissionChange, PermissionKind, permissions};
 pub use rules::{Action, Place, Risk, RuleError, Rules, Verdict};

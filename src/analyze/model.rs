@@ -168,6 +168,10 @@ pub enum Mark {
     BroadensPermissions,
     /// Data or an identity is lost.
     LosesData,
+    /// The property merely repeats a new name of a construct.
+    RepeatsNames,
+    /// Only the template changes: CloudFormation does not touch the resource.
+    TemplateOnly,
 }
 
 /// Both sides and what happens between them.
@@ -177,6 +181,8 @@ pub struct Graph {
     pub before: Model,
     /// What is to be deployed.
     pub after: Model,
+    /// For each component of the new side the one of the old side that it is, if there is one.
+    pub joined: Vec<Option<ComponentId>>,
     /// What happens.
     pub operations: Vec<Operation>,
 }

@@ -54,7 +54,7 @@ fn mapping(mapping: &Mapping, style: Style) -> String {
 }
 
 /// Says why two resources are taken for the same.
-pub(super) fn sentence(mapping: &Mapping) -> String {
+pub fn sentence(mapping: &Mapping) -> String {
     let evidence = evidence(&mapping.evidence);
     if mapping.by_names {
         format!("{evidence} (equal but for names that follow from the renaming of constructs)")

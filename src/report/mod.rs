@@ -25,7 +25,7 @@ mod text;
 pub(crate) use ambiguity::{constructs as question_constructs, groups as ambiguity_groups};
 pub use asking::{Candidate, Known, Which, same};
 pub use events::{event_json, event_line};
-pub use explain::code as evidence_kind;
+pub use explain::{code as evidence_kind, sentence as evidence};
 pub use history::{
     HistoryView, checked, checked_json, difference, difference_json, event, events_json, graph,
     log, recorded_json, snapshot, snapshot_json,

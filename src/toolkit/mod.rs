@@ -9,11 +9,13 @@ mod afterwards;
 mod aspects;
 mod carry_out;
 mod chains;
+mod changes;
 mod context;
 mod deciding;
 mod decisions;
 mod deployment;
 mod detect;
+mod diff;
 mod error;
 mod files;
 pub mod history;
@@ -32,6 +34,7 @@ mod types;
 pub use afterwards::{NoRun, interrupted, latest, resume, revert};
 pub use aspects::{Influence, ListedAspect, list_aspects};
 pub use carry_out::{Cancel, Carried, carry_out, interrupted_run};
+pub use changes::{RulesError, rules};
 pub use context::require_context;
 pub use deciding::{
     Decided, Deciding, KeepError, Settled, Subjects, check_decision_file, keep_decisions,
@@ -42,6 +45,7 @@ pub use deployment::{
     carry_out_deployment, prepare_deployment,
 };
 pub use detect::Outcome;
+pub use diff::{Differences, diff};
 pub use error::Error;
 pub use history::{FollowError, RepositoryError};
 pub use plan_file::{PlanFileError, prepare_file, save_plan, write_templates};

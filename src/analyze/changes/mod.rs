@@ -3,6 +3,17 @@
 //! In: a [`Graph`](super::model::Graph) with the verdicts of rules, and what a forecast says of
 //! each resource. Out: a [`ChangeReport`]. `report` renders it as text, JSON, Markdown and HTML.
 
+mod build;
+mod causes;
+mod fates;
+mod properties;
+
+#[cfg(test)]
+mod tests;
+
+pub use build::{ReportRequest, change_report};
+pub use fates::{Fate, FateKind, Fates};
+
 use crate::model::{Environment, Text, Value};
 
 use super::model::{Certainty, ComponentKind, PropertyChange};

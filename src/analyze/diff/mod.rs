@@ -37,7 +37,7 @@ pub enum Joining<'a> {
 /// Returns what happens between two sides, and what follows from that. The order of operations is
 /// that of the components of the new side, then that of what goes.
 pub fn diff(before: &[Stack], after: &[Stack], joining: Joining<'_>) -> Graph {
-    let graph = Graph { before: read(before), after: read(after), operations: Vec::new() };
+    let graph = Graph { before: read(before), after: read(after), ..Graph::default() };
     let mut differ = Differ {
         graph,
         schemas: HashMap::default(),
@@ -45,6 +45,8 @@ pub fn diff(before: &[Stack], after: &[Stack], joining: Joining<'_>) -> Graph {
         renamed: HashMap::default(),
     };
     let pairs = differ.pairs(joining);
+    let joined = 0..differ.graph.after.components.len();
+    differ.graph.joined = joined.map(|after| pairs.to_before.get(&after).copied()).collect();
     let mut operations = Vec::new();
     differ.operations(&pairs, joining, &mut operations);
     propagate::propagate(&mut differ.graph, &pairs, &operations);

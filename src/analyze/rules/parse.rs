@@ -377,9 +377,15 @@ impl Scope {
 
 fn change_filter(node: &Node) -> Result<ChangeFilter> {
     let members = map(node, "`change`")?;
-    let marks =
-        [("broadensPermissions", Mark::BroadensPermissions), ("losesData", Mark::LosesData)];
-    let known = ["type", "propertyOperationType", "certainty", marks[0].0, marks[1].0];
+    let marks = [
+        ("broadensPermissions", Mark::BroadensPermissions),
+        ("losesData", Mark::LosesData),
+        ("repeatsNames", Mark::RepeatsNames),
+        ("templateOnly", Mark::TemplateOnly),
+    ];
+    let names = marks.iter().map(|(name, _)| *name);
+    let known: Vec<&str> =
+        ["type", "propertyOperationType", "certainty"].into_iter().chain(names).collect();
     only(members, &known, "a change")?;
     let kinds = [
         ("INSERT", ChangeKind::Insert),

@@ -277,7 +277,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "- let: {change: {change: {kind: x}}}\n  effect: {risk: high}",
-        "a change has no `kind`: it may have `type`, `propertyOperationType`, `certainty`, `broadensPermissions`, `losesData` (line 1 column 27)",
+        "a change has no `kind`: it may have `type`, `propertyOperationType`, `certainty`, `broadensPermissions`, `losesData`, `repeatsNames`, `templateOnly` (line 1 column 27)",
     ),
     (
         "- let: {change: {change: {}}}\n  effects: {risk: high}",

@@ -1,0 +1,194 @@
+//! `cdkr diff`: what a deployment of the app would do, without changing anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::changes::{Changes, pretended};
+use super::detect::{Detection, Outcome, Sides};
+use super::parameters::Previous;
+use super::planning::{Prepared, Refusals};
+use super::selection::Selection;
+use super::{Error, sources};
+use crate::analyze::{ChangeReport, Rules};
+use crate::assembly::Assembly;
+use crate::compare::Comparison;
+use crate::event::Host;
+use crate::model::{Environment, Text};
+use crate::plan::{self, Choices, Finding, ForecastRequest, Plan};
+use crate::settings::Settings;
+
+/// What a deployment would do.
+#[derive(Clone, Debug)]
+pub struct Differences {
+    /// What changes.
+    pub report: ChangeReport,
+    /// The moves, what cannot be told apart, warnings and notes.
+    pub outcome: Outcome,
+    /// What has to be known, or put right, before this can be deployed.
+    pub findings: Vec<(Environment, Finding)>,
+}
+
+/// Finds out what a deployment would do, and how dangerous that is. The moves count as carried
+/// out. Changes nothing.
+///
+/// # Errors
+/// When an assembly or an account cannot be read, a selection or a decision fits nothing, or a
+/// template cannot be compared.
+pub async fn diff(
+    settings: &Settings,
+    rules: &Rules,
+    strict: bool,
+    host: &dyn Host,
+) -> Result<Differences, Error> {
+    let sources = sources::load(settings, host).await?;
+    let order = Order::of(&sources.local);
+    let selection = Selection::new(&settings.stacks, &sources)?;
+    let mut detection = Detection::of(settings, sources, Previous::Kept)?;
+    detection.check_history(&selection)?;
+    let selected: BTreeMap<Environment, Option<BTreeSet<Text>>> = detection
+        .environments
+        .iter()
+        .map(|(environment, sides)| (environment.clone(), chosen(&selection, environment, sides)))
+        .collect();
+    detection.narrow(selection)?;
+    detection.find_obstacles(settings).await?;
+    let prepared = Box::pin(Prepared::of(settings, detection, &Refusals::new())).await?;
+    let mut differences = Differences {
+        report: ChangeReport::default(),
+        outcome: prepared.outcome.clone(),
+        findings: Vec::new(),
+    };
+    for comparison in &prepared.outcome.environments {
+        let environment = &comparison.environment;
+        let sides = prepared.environments.iter().find(|(other, _)| other == environment);
+        if let Some((_, sides)) = sides {
+            let planned = prepared.plans.iter().map(|one| &one.plan);
+            let plan = planned.into_iter().find(|plan| plan.environment() == *environment);
+            let look = Look {
+                comparison,
+                sides,
+                plan,
+                needs: order.needs(environment),
+                selected: selected.get(environment).and_then(Option::as_ref),
+                rules,
+                strict,
+            };
+            look.add_to(&mut differences);
+        }
+    }
+    Ok(differences)
+}
+
+/// The selected root stacks of an environment; `None`: all.
+fn chosen(
+    selection: &Selection,
+    environment: &Environment,
+    sides: &Sides,
+) -> Option<BTreeSet<Text>> {
+    if matches!(selection, Selection::All) {
+        return None;
+    }
+    let all = sides.deployed.iter().chain(&sides.local).filter(|stack| stack.parent.is_none());
+    let names = all.filter(|stack| selection.takes(environment, &stack.name));
+    Some(names.map(|stack| Text::from(stack.name.as_str())).collect())
+}
+
+/// What one environment is looked at with.
+struct Look<'a> {
+    comparison: &'a Comparison,
+    sides: &'a Sides,
+    plan: Option<&'a Plan>,
+    needs: BTreeMap<String, BTreeSet<String>>,
+    selected: Option<&'a BTreeSet<Text>>,
+    rules: &'a Rules,
+    strict: bool,
+}
+
+impl Look<'_> {
+    fn add_to(&self, differences: &mut Differences) {
+        let environment = &self.comparison.environment;
+        let assumed;
+        let deployed = match &self.sides.account {
+            Some(deployed) => deployed,
+            None => {
+                assumed = pretended(environment, &self.sides.deployed);
+                &assumed
+            }
+        };
+        let pretended_plan;
+        let plan = match self.plan {
+            None if self.sides.account.is_none() && !self.comparison.mappings.is_empty() => {
+                let choices = Choices::default();
+                pretended_plan = plan::plan(deployed, &self.sides.local, self.comparison, &choices);
+                Some(&pretended_plan)
+            }
+            plan => plan,
+        };
+        let moved = plan.map(|plan| plan::after(deployed, plan));
+        let roots = self.sides.local.iter().filter(|stack| stack.parent.is_none());
+        let roots = roots.map(|stack| stack.name.to_string());
+        let selected: BTreeSet<String> = roots
+            .filter(|name| self.selected.is_none_or(|all| all.contains(name.as_str())))
+            .collect();
+        let forecast = plan::forecast(&ForecastRequest {
+            now: moved.as_ref().unwrap_or(deployed),
+            local: &self.sides.local,
+            selected: &selected,
+            needs: &self.needs,
+            comparison: Some(self.comparison),
+            staying: plan.map(|plan| &*plan.staying).unwrap_or_default(),
+            keep_names: false,
+        });
+        let changes = Changes {
+            sides: self.sides,
+            comparison: self.comparison,
+            deployed,
+            plan,
+            forecast: &forecast,
+            rules: self.rules,
+            selected: self.selected,
+            moves: true,
+            strict: self.strict,
+        };
+        differences.report.environments.push(changes.report());
+        let findings = plan.into_iter().flat_map(|plan| plan.findings.iter().cloned());
+        let findings = findings.chain(forecast.findings);
+        differences.findings.extend(findings.map(|finding| (environment.clone(), finding)));
+    }
+}
+
+/// Which stacks are deployed before which.
+struct Order {
+    /// By hierarchical ID: environment, name, the stacks it depends on.
+    stacks: BTreeMap<String, (Environment, String, Vec<String>)>,
+}
+
+impl Order {
+    fn of(assembly: &Assembly) -> Self {
+        let stacks = assembly.stacks.iter().map(|stack| {
+            let needs = stack.dependencies.iter().map(ToString::to_string).collect();
+            let own = (stack.environment.clone(), stack.stack.name.to_string(), needs);
+            (stack.hierarchical_id.to_string(), own)
+        });
+        Self { stacks: stacks.collect() }
+    }
+
+    /// For each stack of an environment the names of those that are deployed before it.
+    fn needs(&self, environment: &Environment) -> BTreeMap<String, BTreeSet<String>> {
+        let mine = self.stacks.values().filter(|(other, ..)| other == environment);
+        let needed = mine.map(|(_, name, direct)| {
+            let (mut seen, mut open): (BTreeSet<&str>, Vec<&String>) =
+                (BTreeSet::new(), direct.iter().collect());
+            while let Some(id) = open.pop() {
+                if let Some((.., more)) = self.stacks.get(id)
+                    && seen.insert(id)
+                {
+                    open.extend(more);
+                }
+            }
+            let found = seen.into_iter().filter_map(|id| self.stacks.get(id));
+            let here = found.filter(|(other, ..)| other == environment);
+            (name.clone(), here.map(|(_, name, _)| name.clone()).collect())
+        });
+        needed.collect()
+    }
+}
