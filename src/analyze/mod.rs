@@ -14,8 +14,9 @@ mod read;
 mod rules;
 
 pub use changes::{
-    ChangeEffect, ChangeReport, ComponentChange, EnvironmentReport, Fate, FateKind, Fates,
-    Place as ChangePlace, PropertyReport, ReportRequest, StackFate, StackReport, change_report,
+    Aspect, ChangeEffect, ChangeReport, Common, ComponentChange, EnvironmentReport, Fate, FateKind,
+    Fates, Group, Happens, Place as ChangePlace, PropertyReport, ReportRequest, StackFate,
+    StackReport, aggregate, change_report,
 };
 pub use diff::{Joining, diff};
 pub use marks::{mark_losses, mark_names, mark_permissions, mark_templates};

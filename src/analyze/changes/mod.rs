@@ -3,6 +3,7 @@
 //! In: a [`Graph`](super::model::Graph) with the verdicts of rules, and what a forecast says of
 //! each resource. Out: a [`ChangeReport`]. `report` renders it as text, JSON, Markdown and HTML.
 
+mod aggregate;
 mod build;
 mod causes;
 mod fates;
@@ -11,6 +12,7 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
+pub use aggregate::{Aspect, Common, Group, Happens, aggregate};
 pub use build::{ReportRequest, change_report};
 pub use fates::{Fate, FateKind, Fates};
 
