@@ -1,7 +1,8 @@
 //! Words for what was found: pure renderings of a comparison.
 //!
 //! In: [`Comparison`](crate::compare::Comparison)s and a [`Style`]. Out: a text, for a terminal
-//! ([`table`]), for programs ([`json`]) or for a pull request ([`markdown`]). Called by `cli`.
+//! ([`table`]), for programs ([`json`]), for a pull request ([`markdown`]) or for a browser
+//! ([`html`]). Called by `cli`.
 //!
 //! Names and values come from templates that anybody may have written: whatever a terminal would
 //! take for a command is spelt out before it gets into a text.
@@ -12,6 +13,7 @@ mod deployment;
 mod events;
 mod explain;
 mod history;
+mod html;
 mod json;
 mod local;
 mod markdown;
@@ -30,6 +32,7 @@ pub use history::{
     HistoryView, checked, checked_json, difference, difference_json, event, events_json, graph,
     log, recorded_json, snapshot, snapshot_json,
 };
+pub use html::html;
 pub use json::{found_line, json};
 pub use local::{local_stack, local_stacks, local_stacks_json};
 pub use markdown::markdown;

@@ -11,15 +11,15 @@ const VERSION: u32 = 1;
 
 /// What is said of a kind of permissions: the title of its table, the columns, and its name and
 /// those of its cells in the form for programs.
-struct Layout {
-    kind: PermissionKind,
-    title: &'static str,
-    columns: &'static [&'static str],
+pub(super) struct Layout {
+    pub(super) kind: PermissionKind,
+    pub(super) title: &'static str,
+    pub(super) columns: &'static [&'static str],
     name: &'static str,
     cells: &'static [&'static str],
 }
 
-const LAYOUTS: &[Layout] = &[
+pub(super) const LAYOUTS: &[Layout] = &[
     Layout {
         kind: PermissionKind::Statement,
         title: "Statements of Policies",

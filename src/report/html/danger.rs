@@ -1,0 +1,259 @@
+//! What a reader has to see first: the verdict, and what is dangerous.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap as HashMap;
+
+use super::groups::Part;
+use super::markup::Markup;
+use super::{changes, permissions, words};
+use crate::analyze::model::Certainty;
+use crate::analyze::{Action, ComponentChange, PermissionChange, Risk};
+use crate::report::text::count;
+
+/// So many entries of a list are shown before the rest is folded up.
+const SHOWN: usize = 12;
+
+/// Why something is dangerous. The worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Why {
+    Lost,
+    MayBeLost,
+    Broader,
+    Rejected,
+    Other,
+    /// It would be one of the others, but a rule says that somebody looked at it.
+    Accepted,
+}
+
+impl Why {
+    const ALL: [Self; 6] =
+        [Self::Lost, Self::MayBeLost, Self::Broader, Self::Rejected, Self::Other, Self::Accepted];
+
+    /// The name of the list, its title, and what is said of one and of several in the verdict.
+    fn words(self) -> (&'static str, &'static str, [&'static str; 2]) {
+        match self {
+            Self::Lost => {
+                ("lost", "Data or identity is lost", ["loses data or identity", "lose data or identity"])
+            }
+            Self::MayBeLost => (
+                "may-be-lost",
+                "Data or identity may be lost",
+                ["may lose data or identity", "may lose data or identity"],
+            ),
+            Self::Broader => (
+                "broader",
+                "Permissions become broader",
+                ["permission becomes broader", "permissions become broader"],
+            ),
+            Self::Rejected => ("rejected", "Rejected by a rule", ["rejected by a rule"; 2]),
+            Self::Other => ("other", "High risk for other reasons", ["of high risk"; 2]),
+            Self::Accepted => {
+                ("accepted", "Dangerous, but of low risk by a rule", ["accepted by a rule"; 2])
+            }
+        }
+    }
+}
+
+/// Something dangerous: a change, a permission, or a permission that is written in a change.
+struct Entry<'r> {
+    part: &'r Part<'r>,
+    change: Option<(usize, &'r ComponentChange)>,
+    permission: Option<&'r PermissionChange>,
+}
+
+/// Everything dangerous.
+pub(super) struct Dangers<'r>(Vec<(Why, Entry<'r>)>);
+
+impl<'r> Dangers<'r> {
+    /// Finds what is dangerous.
+    pub(super) fn of(parts: &'r [Part<'r>]) -> Self {
+        let mut all = Vec::new();
+        for part in parts {
+            let mut written: HashMap<(&str, &str), usize> = HashMap::default();
+            for (at, change) in part.environment.changes.iter().enumerate() {
+                for place in change.before.iter().chain(&change.after) {
+                    written.insert((&place.stack, &place.logical_id), at);
+                }
+            }
+            let mut explained: BTreeSet<usize> = BTreeSet::new();
+            for permission in part.environment.permissions.iter().filter(|one| one.broadens) {
+                let at = written.get(&(permission.stack.as_str(), permission.logical_id.as_str()));
+                let change = at.map(|at| part.change(*at));
+                explained.extend(at);
+                let is_low = change.is_some_and(|(_, change)| change.risk == Risk::Low);
+                let why = if is_low { Why::Accepted } else { Why::Broader };
+                all.push((why, Entry { part, change, permission: Some(permission) }));
+            }
+            for at in 0..part.environment.changes.len() {
+                let (number, change) = part.change(at);
+                if let Some(why) = why(change, explained.contains(&at)) {
+                    let change = Some((number, change));
+                    all.push((why, Entry { part, change, permission: None }));
+                }
+            }
+        }
+        all.sort_by_key(|(why, _)| *why);
+        Self(all)
+    }
+
+    fn list(&self, why: Why) -> Vec<&Entry<'r>> {
+        self.0.iter().filter(|(other, _)| *other == why).map(|(_, entry)| entry).collect()
+    }
+
+    /// How many changes are dangerous; a permission that no change explains counts as one.
+    fn number(&self) -> usize {
+        let dangerous = self.0.iter().filter(|(why, _)| *why != Why::Accepted);
+        let mut changes = BTreeSet::new();
+        let mut others = 0;
+        for (_, entry) in dangerous {
+            match entry.change {
+                Some((number, _)) => drop(changes.insert(number)),
+                None => others += 1,
+            }
+        }
+        changes.len() + others
+    }
+}
+
+/// Why a change is dangerous. That its permissions become broader may be said already.
+fn why(change: &ComponentChange, is_explained: bool) -> Option<Why> {
+    let loses = change.danger.is_some();
+    let is_rejected = change.action == Some(Action::Reject);
+    let broadens = change.properties.iter().any(|one| one.broadens_permissions);
+    match change.risk {
+        Risk::Low => loses.then_some(Why::Accepted),
+        _ if loses && change.certainty == Certainty::Certain => Some(Why::Lost),
+        _ if loses => Some(Why::MayBeLost),
+        _ if is_rejected => Some(Why::Rejected),
+        Risk::High if is_explained => None,
+        Risk::High if broadens => Some(Why::Broader),
+        Risk::High => Some(Why::Other),
+        Risk::Unknown => None,
+    }
+}
+
+/// Writes how it stands, in as few words as possible.
+pub(super) fn verdict(out: &mut Markup, parts: &[Part<'_>], dangers: &Dangers<'_>) {
+    let number = dangers.number();
+    let all: Vec<&ComponentChange> =
+        parts.iter().flat_map(|part| &part.environment.changes).collect();
+    let unknown = all.iter().filter(|change| change.risk == Risk::Unknown).count();
+    out.raw("<section id=\"verdict\" aria-label=\"Verdict\" class=\"");
+    match number {
+        0 => {
+            out.raw("calm\"><p class=\"big\"><span class=\"sign\" aria-hidden=\"true\">✓</span> ");
+            out.raw(match (all.is_empty(), unknown) {
+                (true, _) => "Nothing changes",
+                (false, 0) => "Nothing dangerous: every change is of low risk",
+                (false, _) => "Nothing is known to be dangerous",
+            });
+        }
+        _ => {
+            out.raw("bad\"><p class=\"big\"><span class=\"sign\" aria-hidden=\"true\">!</span> ");
+            out.text(&count(number, "dangerous change"));
+        }
+    }
+    out.raw("</p>");
+    if !dangers.0.is_empty() {
+        out.raw("<ul class=\"why-list\">");
+        for why in Why::ALL {
+            let number = dangers.list(why).len();
+            let (id, _, words) = why.words();
+            if number > 0 {
+                out.raw("<li><a href=\"#").raw(id).raw("\"><b>").number(number).raw("</b> ");
+                out.raw(words[usize::from(number > 1)]).raw("</a></li>");
+            }
+        }
+        out.raw("</ul>");
+    }
+    if !all.is_empty() {
+        out.raw("<p class=\"counts\">");
+        out.text(&count(all.len(), "change")).raw(":");
+        changes::counts(out, &all);
+        let same: usize = parts.iter().map(|part| part.environment.unchanged.len()).sum();
+        out.raw(" <span class=\"g\">= ").number(same).raw(" unchanged</span>");
+        if unknown > 0 {
+            out.raw("</p><p class=\"q\">No rule says anything about ");
+            out.number(unknown).raw(" of them.");
+        }
+        out.raw("</p>");
+    }
+    out.raw("</section>");
+}
+
+/// Writes what is dangerous, each with what is lost and why; nothing, if nothing is.
+pub(super) fn section(out: &mut Markup, parts: &[Part<'_>], dangers: &Dangers<'_>) {
+    if dangers.0.is_empty() {
+        return;
+    }
+    out.raw("<section id=\"danger\" aria-labelledby=\"danger-title\">");
+    out.raw("<h2 id=\"danger-title\">What is dangerous</h2>");
+    for why in Why::ALL {
+        let list = dangers.list(why);
+        if list.is_empty() {
+            continue;
+        }
+        let (id, title, _) = why.words();
+        out.raw("<section class=\"why-section ").raw(id).raw("\" aria-labelledby=\"").raw(id);
+        out.raw("\"><h3 id=\"").raw(id).raw("\">").raw(title).raw(" <span class=\"q\">");
+        out.number(list.len()).raw("</span></h3><ul class=\"dangers\">");
+        let shown = if why == Why::Accepted { 0 } else { list.len().min(SHOWN) };
+        for one in &list[..shown] {
+            entry(out, one, parts.len() > 1);
+        }
+        out.raw("</ul>");
+        if shown < list.len() {
+            out.raw("<details class=\"rest\"><summary>").number(list.len() - shown);
+            out.raw(if shown == 0 { " in all" } else { " more" });
+            out.raw("</summary><ul class=\"dangers\">");
+            for one in &list[shown..] {
+                entry(out, one, parts.len() > 1);
+            }
+            out.raw("</ul></details>");
+        }
+        out.raw("</section>");
+    }
+    out.raw("</section>");
+}
+
+fn entry(out: &mut Markup, entry: &Entry<'_>, names_environment: bool) {
+    out.raw("<li>");
+    if let Some((number, change)) = entry.change {
+        out.raw("<span class=\"s\">").raw(words::sign(change)).raw("</span> <a href=\"#c");
+        out.number(number).raw("\"><b>").raw(words::effect(change)).raw("</b> ");
+        let place = change.place();
+        out.code(place.map_or("", words::name)).raw("</a> <span class=\"t\">");
+        out.text(&words::kind(change)).raw("</span>");
+        words::origin(out, change);
+    } else if let Some(permission) = entry.permission {
+        out.code(&format!("{}.{}", permission.stack, permission.logical_id));
+        out.raw(" <span class=\"t\">").text(&permission.resource_type).raw("</span>");
+    }
+    if names_environment {
+        let environment = &entry.part.environment.environment;
+        out.raw(" <span class=\"q\">").text(&environment.to_string()).raw("</span>");
+    }
+    if let Some(permission) = entry.permission {
+        out.raw("<p class=\"perm\">");
+        permissions::line(out, permission);
+        out.raw("</p>");
+    } else if let Some((_, change)) = entry.change {
+        reasons(out, change);
+    }
+    out.raw("</li>");
+}
+
+fn reasons(out: &mut Markup, change: &ComponentChange) {
+    if let Some(danger) = &change.danger {
+        out.raw("<p class=\"danger\">").text(danger);
+        if let Some(id) = &change.physical_id {
+            out.raw(" Physical ID: ").code(id).raw(".");
+        }
+        out.raw("</p>");
+    }
+    changes::causes(out, &change.causes);
+    if let (None, Some(rule)) = (&change.danger, &change.rule) {
+        out.raw("<p class=\"why\">Rule: ").text(rule).raw("</p>");
+    }
+}
