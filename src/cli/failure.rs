@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use crate::event::Unanswered;
 use crate::settings::SettingsError;
 use crate::toolkit;
+use crate::toolkit::{ReportFileError, RulesError};
 use crate::toolkit::local::LocalError;
 
 /// The exit code of wrong usage, the same that clap gives.
@@ -121,6 +122,18 @@ impl From<SettingsError> for Failure {
 impl From<toolkit::Error> for Failure {
     fn from(error: toolkit::Error) -> Self {
         Self::Toolkit(error)
+    }
+}
+
+impl From<RulesError> for Failure {
+    fn from(error: RulesError) -> Self {
+        Self::Toolkit(error.into())
+    }
+}
+
+impl From<ReportFileError> for Failure {
+    fn from(error: ReportFileError) -> Self {
+        Self::Toolkit(error.into())
     }
 }
 

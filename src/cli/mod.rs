@@ -7,6 +7,7 @@ mod aspects;
 mod completions;
 mod deciding;
 mod deploy;
+mod diff;
 mod failure;
 mod history;
 mod host;
@@ -38,7 +39,8 @@ Exit codes:
   3    some resources cannot be told apart, data would be lost, or an aspect forbids it; nothing
        was changed, unless the message says what was
   4    refactor --dry-run --check: some resources moved;
-       history record --check: the app is not as the log says
+       history record --check: the app is not as the log says;
+       diff --fail-on: there is a change of that risk
   130  interrupted")]
 struct Arguments {
     #[command(subcommand)]
@@ -48,6 +50,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Deploy(Box<deploy::DeployArgs>),
+    Diff(Box<diff::DiffArgs>),
     Refactor(Box<refactor::RefactorArgs>),
     Resume(runs::ResumeArgs),
     Revert(runs::RevertArgs),
@@ -65,7 +68,7 @@ enum Exit {
     Done,
     /// `--check` found questions.
     Ambiguous,
-    /// `--check` found moves, or a state that is not recorded.
+    /// `--check` found moves, or a state that is not recorded; `--fail-on` found a change.
     Moves,
 }
 
@@ -89,6 +92,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Deploy(arguments) => {
             let mut terminal = Terminal::new(arguments.no_color());
             (deploy::run(&arguments, &mut terminal), terminal)
+        }
+        Command::Diff(arguments) => {
+            let mut terminal = Terminal::new(arguments.no_color);
+            (diff::run(&arguments, &mut terminal), terminal)
         }
         Command::Refactor(arguments) => {
             let mut terminal = Terminal::new(arguments.no_color);

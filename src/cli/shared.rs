@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::failure::Failure;
+use super::terminal::Terminal;
+use crate::analyze::{ChangeReport, Rules};
 use crate::settings::{DEFAULT_LOCAL, Origin, Settings, Surroundings, Typed};
+use crate::{report, toolkit};
 
 /// Where the app is.
 #[derive(Args, Clone, Debug)]
@@ -207,6 +211,65 @@ pub(super) struct CallerArgs {
 impl CallerArgs {
     pub(super) fn fill(&self, typed: Typed) -> Typed {
         Typed { role_arn: self.role_arn.clone(), concurrency: self.concurrency, ..typed }
+    }
+}
+
+/// The change report.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Risk")]
+pub(super) struct ReportArgs {
+    /// Read rules that say how dangerous changes are, from a JSON or YAML file
+    ///
+    /// May be given several times; the last rule that speaks of a change counts. `docs` of the
+    /// language: README, "Rules of risk".
+    #[arg(long, value_name = "FILE")]
+    rules: Vec<PathBuf>,
+
+    /// Write the change report as one HTML page that needs nothing else
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+impl ReportArgs {
+    /// The built-in rules and those of the files.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or has a mistake.
+    pub(super) fn rules(&self) -> Result<Rules, Failure> {
+        Ok(toolkit::rules(&self.rules)?)
+    }
+
+    /// The files of rules.
+    pub(super) fn rule_files(&self) -> &[PathBuf] {
+        &self.rules
+    }
+
+    /// Whether a page is wanted.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.report.is_some()
+    }
+
+    /// Tells early that the page could not be written.
+    ///
+    /// # Errors
+    /// When it could not.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        self.report.as_deref().map_or(Ok(()), |file| Ok(toolkit::check_report_file(file)?))
+    }
+
+    /// Writes the page, if one is wanted.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn write(
+        &self,
+        report: &ChangeReport,
+        terminal: &mut Terminal,
+    ) -> Result<(), Failure> {
+        let Some(file) = &self.report else { return Ok(()) };
+        toolkit::write_report(file, &report::html(report, "What the deployment does"))?;
+        terminal.note(&format!("the report is in {}", file.display()));
+        Ok(())
     }
 }
 

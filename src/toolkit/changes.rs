@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::detect::Sides;
+use super::files;
 use crate::analyze::{
     Certainty, EnvironmentReport, Fate, FateKind, Fates, ReportRequest, RuleError, Rules,
     change_report, permissions,
@@ -37,6 +38,34 @@ pub enum RulesError {
         /// What is wrong, and where.
         source: RuleError,
     },
+}
+
+/// Why a report cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the report `{}`", .file.display())]
+pub struct ReportFileError {
+    /// The file.
+    pub file: PathBuf,
+    /// What the system says.
+    pub source: std::io::Error,
+}
+
+/// Tells whether a report can be written, without writing it.
+///
+/// # Errors
+/// When it cannot.
+pub fn check_report_file(file: &Path) -> Result<(), ReportFileError> {
+    files::check_writable(file)
+        .map_err(|source| ReportFileError { file: file.to_owned(), source })
+}
+
+/// Writes a report, as a whole or not at all.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_report(file: &Path, text: &str) -> Result<(), ReportFileError> {
+    files::write(file, text.as_bytes())
+        .map_err(|source| ReportFileError { file: file.to_owned(), source })
 }
 
 /// Returns the rules that say what is dangerous: the built-in ones, then those of the files, which

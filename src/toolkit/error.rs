@@ -10,7 +10,7 @@ use crate::run::{JournalError, RunError};
 use crate::settings::SettingsError;
 use crate::toolkit::local::LocalError;
 use crate::toolkit::{DecisionError, FollowError, KeepError, RepositoryError};
-use crate::toolkit::{NoRun, PlanFileError, ReversalError};
+use crate::toolkit::{NoRun, PlanFileError, ReportFileError, ReversalError, RulesError};
 use std::path::PathBuf;
 
 /// Why a use case fails.
@@ -87,6 +87,12 @@ pub enum Error {
     /// `--ignore` of another form.
     #[error(transparent)]
     Ignore(Box<DeclareError>),
+    /// A file of rules cannot be used.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
+    /// A report cannot be written.
+    #[error(transparent)]
+    ReportFile(#[from] ReportFileError),
     /// Aspects cannot be invoked.
     #[error("the aspects of {environment} cannot be invoked")]
     Invoke {

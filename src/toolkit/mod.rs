@@ -34,7 +34,7 @@ mod types;
 pub use afterwards::{NoRun, interrupted, latest, resume, revert};
 pub use aspects::{Influence, ListedAspect, list_aspects};
 pub use carry_out::{Cancel, Carried, carry_out, interrupted_run};
-pub use changes::{RulesError, rules};
+pub use changes::{ReportFileError, RulesError, check_report_file, rules, write_report};
 pub use context::require_context;
 pub use deciding::{
     Decided, Deciding, KeepError, Settled, Subjects, check_decision_file, keep_decisions,
