@@ -16,7 +16,7 @@ mod rules;
 pub use changes::{
     Aspect, ChangeEffect, ChangeReport, Common, ComponentChange, EnvironmentReport, Fate, FateKind,
     Fates, Group, Happens, Place as ChangePlace, PropertyReport, ReportRequest, StackFate,
-    StackReport, aggregate, change_report,
+    StackReport, aggregate, aggregate_where, change_report,
 };
 pub use diff::{Joining, diff};
 pub use marks::{mark_losses, mark_names, mark_permissions, mark_templates};

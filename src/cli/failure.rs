@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use crate::event::Unanswered;
 use crate::settings::SettingsError;
 use crate::toolkit;
-use crate::toolkit::{ReportFileError, RulesError};
 use crate::toolkit::local::LocalError;
+use crate::toolkit::{ReportFileError, RulesError};
 
 /// The exit code of wrong usage, the same that clap gives.
 pub(super) const USAGE: u8 = 2;

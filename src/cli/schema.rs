@@ -37,6 +37,8 @@ enum Name {
     Comparison,
     /// A line of cdkr.history.jsonl
     History,
+    /// The answer of diff --output json
+    Diff,
 }
 
 impl Name {
@@ -50,6 +52,7 @@ impl Name {
             Self::CdkJson => include_str!("../../data/schemas/cdk-json.json"),
             Self::Comparison => include_str!("../../data/schemas/comparison.json"),
             Self::History => include_str!("../../data/schemas/history.json"),
+            Self::Diff => include_str!("../../data/schemas/diff.json"),
         }
     }
 }

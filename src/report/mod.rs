@@ -9,6 +9,7 @@
 
 mod ambiguity;
 mod asking;
+mod changes;
 mod deployment;
 mod events;
 mod explain;
@@ -26,6 +27,7 @@ mod text;
 
 pub(crate) use ambiguity::{constructs as question_constructs, groups as ambiguity_groups};
 pub use asking::{Candidate, Known, Which, same};
+pub use changes::{CHANGES_MARKER, COMMENT_LIMIT, changes, changes_json, changes_markdown};
 pub use events::{event_json, event_line};
 pub use explain::{code as evidence_kind, sentence as evidence};
 pub use history::{

@@ -53,19 +53,25 @@ pub(super) fn name(place: &Place, style: Style) -> String {
 /// Both values of a difference, each on one line of bounded width. Of long values the part is
 /// shown in which they begin to differ.
 pub(super) fn values(difference: &Difference) -> (String, String) {
-    let text = |value: &Option<Value>| match value {
+    both(difference.old.as_ref(), difference.new.as_ref(), VALUE_WIDTH)
+}
+
+/// Two values, each on one line no wider than a width. Of long values the part is shown in which
+/// they begin to differ.
+pub(super) fn both(old: Option<&Value>, new: Option<&Value>, width: usize) -> (String, String) {
+    let text = |value: Option<&Value>| match value {
         None => "(absent)".to_owned(),
         Some(value) => plain(&to_compact(value)).into_owned(),
     };
-    let (old, new) = (text(&difference.old), text(&difference.new));
-    if old.width() <= VALUE_WIDTH && new.width() <= VALUE_WIDTH {
+    let (old, new) = (text(old), text(new));
+    if old.width() <= width && new.width() <= width {
         return (old, new);
     }
     let same = old.chars().zip(new.chars()).take_while(|(a, b)| a == b).count();
-    let skip = if same < VALUE_WIDTH / 2 { 0 } else { same - CONTEXT };
+    let skip = if same < width / 2 { 0 } else { same - CONTEXT.min(same) };
     let part = |text: String| {
         let rest: String = text.chars().skip(skip).collect();
-        shorten(&if skip == 0 { rest } else { format!("…{rest}") }, VALUE_WIDTH)
+        shorten(&if skip == 0 { rest } else { format!("…{rest}") }, width)
     };
     (part(old), part(new))
 }

@@ -55,8 +55,7 @@ pub struct ReportFileError {
 /// # Errors
 /// When it cannot.
 pub fn check_report_file(file: &Path) -> Result<(), ReportFileError> {
-    files::check_writable(file)
-        .map_err(|source| ReportFileError { file: file.to_owned(), source })
+    files::check_writable(file).map_err(|source| ReportFileError { file: file.to_owned(), source })
 }
 
 /// Writes a report, as a whole or not at all.

@@ -202,11 +202,7 @@ fn europe() -> Vec<ComponentChange> {
             one.evidence = Some("equal but for `Properties.MemorySize`".to_owned());
             one.properties = vec![
                 property("Properties.MemorySize", "256", "512"),
-                property(
-                    "Properties.Environment.Variables.STAGE",
-                    "",
-                    "\"production\"",
-                ),
+                property("Properties.Environment.Variables.STAGE", "", "\"production\""),
             ];
         }
         all.push(one);
@@ -234,8 +230,12 @@ fn europe() -> Vec<ComponentChange> {
     name.name_only = true;
     one.properties = vec![schema, name];
     all.push(one);
-    let mut one =
-        change("AWS::CloudWatch::Alarm", "", "Orders.Alarm Orders/Alarm/Resource", ChangeEffect::Add);
+    let mut one = change(
+        "AWS::CloudWatch::Alarm",
+        "",
+        "Orders.Alarm Orders/Alarm/Resource",
+        ChangeEffect::Add,
+    );
     one.risk = Risk::Low;
     all.push(one);
     let mut one = change(
@@ -361,7 +361,10 @@ fn shop_in_america() -> EnvironmentReport {
         changes: vec![one, nested],
         unchanged: unchanged(
             "Assets",
-            &[("AWS::S3::Bucket", "Bucket/Resource"), ("AWS::CloudFront::Distribution", "Cdn/Resource")],
+            &[
+                ("AWS::S3::Bucket", "Bucket/Resource"),
+                ("AWS::CloudFront::Distribution", "Cdn/Resource"),
+            ],
         ),
         permissions: Vec::new(),
     }
@@ -435,14 +438,14 @@ fn large_change(number: usize, kind: &str, at: &str, stacks: usize) -> Component
         ChangeEffect::Nothing => one.evidence = Some("equal content".to_owned()),
         ChangeEffect::Replace => {
             let name = property("Properties.Name", "\"old-name\"", "\"new-name\"");
-            one.properties =
-                vec![PropertyReport { replaces: Some(Certainty::Certain), ..name }];
+            one.properties = vec![PropertyReport { replaces: Some(Certainty::Certain), ..name }];
             one.causes = vec!["`Properties.Name` changes and cannot be changed in place".into()];
             if number % 3 == 0 {
                 one.risk = Risk::High;
                 one.rule = Some("data or an identity is lost".to_owned());
-                one.danger =
-                    Some("It is replaced by an empty one, and all that it holds is deleted.".into());
+                one.danger = Some(
+                    "It is replaced by an empty one, and all that it holds is deleted.".into(),
+                );
             }
         }
         ChangeEffect::Update => {

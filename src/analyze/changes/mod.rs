@@ -12,7 +12,7 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-pub use aggregate::{Aspect, Common, Group, Happens, aggregate};
+pub use aggregate::{Aspect, Common, Group, Happens, aggregate, aggregate_where};
 pub use build::{ReportRequest, change_report};
 pub use fates::{Fate, FateKind, Fates};
 

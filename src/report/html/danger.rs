@@ -33,9 +33,11 @@ impl Why {
     /// The name of the list, its title, and what is said of one and of several in the verdict.
     fn words(self) -> (&'static str, &'static str, [&'static str; 2]) {
         match self {
-            Self::Lost => {
-                ("lost", "Data or identity is lost", ["loses data or identity", "lose data or identity"])
-            }
+            Self::Lost => (
+                "lost",
+                "Data or identity is lost",
+                ["loses data or identity", "lose data or identity"],
+            ),
             Self::MayBeLost => (
                 "may-be-lost",
                 "Data or identity may be lost",

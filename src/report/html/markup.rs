@@ -109,9 +109,6 @@ mod tests {
     fn data_cannot_end_its_element() {
         let mut markup = Markup::default();
         markup.data(&json!(["</script><!--", "&"]));
-        assert_eq!(
-            markup.into_string(),
-            "[\"\\u003c/script\\u003e\\u003c!--\",\"\\u0026\"]"
-        );
+        assert_eq!(markup.into_string(), "[\"\\u003c/script\\u003e\\u003c!--\",\"\\u0026\"]");
     }
 }

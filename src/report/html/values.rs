@@ -111,9 +111,8 @@ fn subsequence<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Line<'t>> {
 
 /// Leaves out equal lines that are far from any that differ; `None` stands for them.
 fn shortened(script: Vec<Line<'_>>) -> Vec<Option<Line<'_>>> {
-    let differs: Vec<usize> = (0..script.len())
-        .filter(|at| !matches!(script[*at], Line::Same(_)))
-        .collect();
+    let differs: Vec<usize> =
+        (0..script.len()).filter(|at| !matches!(script[*at], Line::Same(_))).collect();
     let near = |at: usize| {
         let next = differs.partition_point(|other| *other < at);
         let after = differs.get(next).is_some_and(|other| other - at <= CONTEXT);
@@ -167,10 +166,8 @@ fn stands_alone(script: &[Option<Line<'_>>], at: usize) -> bool {
 }
 
 fn pair(out: &mut Markup, old: &str, new: &str) {
-    let start: usize = (old.chars().zip(new.chars()))
-        .take_while(|(a, b)| a == b)
-        .map(|(c, _)| c.len_utf8())
-        .sum();
+    let start: usize =
+        (old.chars().zip(new.chars())).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
     let (head, old, new) = (&old[..start], &old[start..], &new[start..]);
     let end: usize = (old.chars().rev().zip(new.chars().rev()))
         .take_while(|(a, b)| a == b)
@@ -237,10 +234,7 @@ mod tests {
 
     #[test]
     fn texts_of_several_lines_are_compared_by_lines() {
-        assert_eq!(
-            shown(r#""a\nb""#, r#""a\nc\nb""#),
-            "<pre>  a\n<ins>+ c</ins>\n  b</pre>"
-        );
+        assert_eq!(shown(r#""a\nb""#, r#""a\nc\nb""#), "<pre>  a\n<ins>+ c</ins>\n  b</pre>");
         // A text against something else is JSON on both sides.
         assert!(shown(r#""a\nb""#, "1").contains("&quot;a\\nb&quot;"));
     }

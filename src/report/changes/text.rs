@@ -1,0 +1,177 @@
+//! The form for a terminal: how much happens, what is dangerous in full, the rest at a glance.
+
+use super::blocks::{Block, Line, blocks};
+use super::rows::{Row, rows};
+use super::{is_dangerous, words};
+use crate::analyze::model::PropertyChange;
+use crate::analyze::{
+    ChangeEffect, ChangeReport, Common, EnvironmentReport, Group, Risk, StackFate, aggregate_where,
+};
+use crate::report::text::{columns, paint, plain, shorten, wrapped};
+use crate::report::{Style, permissions};
+use unicode_width::UnicodeWidthStr;
+
+/// How wide a line may be before it is broken, where that is possible.
+const LINE_WIDTH: usize = 100;
+/// Longest text of a cell.
+const CELL_WIDTH: usize = 110;
+
+/// Renders what a deployment will do for a terminal: how much, in each environment; what is
+/// dangerous, in full; then the rest, what is alike in one line, or one by one if the style is
+/// verbose. Colours are in the text as escape sequences, to be taken out where they are not wanted.
+pub fn changes(report: &ChangeReport, style: Style) -> String {
+    let summaries: Vec<String> = report.environments.iter().map(summary).collect();
+    let mut parts = vec![summaries.join("\n")];
+    let several = report.environments.len() > 1;
+    for one in &report.environments {
+        let found = environment(one, style);
+        if several && !found.is_empty() {
+            parts.push(paint::heading(plain(&one.environment.to_string())));
+        }
+        parts.extend(found);
+    }
+    let is_cut = |one: &EnvironmentReport| one.changes.iter().any(|change| !is_dangerous(change));
+    if !style.verbose && report.environments.iter().any(is_cut) {
+        parts.push("(--verbose lists every change with its values)".to_owned());
+    }
+    parts.retain(|part| !part.is_empty());
+    if parts.is_empty() {
+        parts.push("Nothing changes.".to_owned());
+    }
+    parts.join("\n\n") + "\n"
+}
+
+/// How much happens, and which stacks come and go.
+fn summary(report: &EnvironmentReport) -> String {
+    let place = plain(&report.environment.to_string()).into_owned();
+    let mut lines = wrapped(&format!("{place}: {}", words::summary(report)), LINE_WIDTH);
+    if let Some(first) = lines.first_mut() {
+        *first = first.replacen(&place, &paint::heading(&place), 1);
+    }
+    for (fate, label) in [
+        (StackFate::New, "new stacks"),
+        (StackFate::Left, "stacks that the app does not have any more, and that stay"),
+    ] {
+        let of: Vec<_> = report.stacks.iter().filter(|stack| stack.fate == fate).collect();
+        if !of.is_empty() {
+            let names: Vec<_> = of.iter().map(|stack| plain(&stack.name)).collect();
+            lines.extend(wrapped(&format!("  {label}: {}", names.join(", ")), LINE_WIDTH));
+        }
+    }
+    lines.join("\n")
+}
+
+fn environment(report: &EnvironmentReport, style: Style) -> Vec<String> {
+    let mut parts = Vec::new();
+    let dangerous = report.changes.iter().enumerate().filter(|(_, one)| is_dangerous(one));
+    let dangerous = blocks(report, dangerous.map(|(member, _)| member), style);
+    if !dangerous.is_empty() {
+        let heading = paint::loss(words::risk(Risk::High));
+        parts.push(format!("{heading}\n{}", listed(&dangerous)));
+    }
+    for group in aggregate_where(report, |change| !is_dangerous(change)) {
+        let heading = group.common.iter().find_map(|common| match common {
+            Common::Risk(risk) => Some(paint::heading(words::risk(*risk))),
+            _ => None,
+        });
+        let lines = if style.verbose {
+            listed(&blocks(report, group.members.iter().copied(), style))
+        } else {
+            at_a_glance(report, &group, style)
+        };
+        parts.push(format!("{}\n{lines}", heading.unwrap_or_default()));
+    }
+    let permissions = permissions(&report.environment, &report.permissions);
+    if !permissions.is_empty() {
+        parts.push(permissions.trim_end().to_owned());
+    }
+    parts
+}
+
+fn at_a_glance(report: &EnvironmentReport, group: &Group, style: Style) -> String {
+    let rows = rows(report, &group.inner, style);
+    let widest = rows.iter().map(|row| row.number.to_string().len()).max().unwrap_or(1);
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, widest)).collect();
+    let lines = columns(&cells).into_iter().zip(&rows).map(|(line, row)| {
+        if row.sign.is_empty() { line } else { line.replacen(&row.sign, &painted(row), 1) }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn cells(row: &Row, widest: usize) -> Vec<String> {
+    let indent = " ".repeat(2 + 2 * row.depth);
+    let number = match row.number {
+        0 => " ".repeat(widest),
+        number => format!("{number:>widest$}"),
+    };
+    vec![
+        format!("{indent}{number} {}", row.component.text()),
+        row.sign.clone(),
+        shorten(&row.what.text(), CELL_WIDTH),
+        row.places.text(),
+    ]
+}
+
+fn painted(row: &Row) -> String {
+    match row.sign.chars().find(|c| "+-±~↷".contains(*c)) {
+        Some('+') => paint::gain(&row.sign),
+        Some('-' | '±') => paint::loss(&row.sign),
+        _ => paint::change(&row.sign),
+    }
+}
+
+fn listed(blocks: &[Block<'_>]) -> String {
+    blocks.iter().flat_map(block).collect::<Vec<_>>().join("\n")
+}
+
+fn block(block: &Block<'_>) -> Vec<String> {
+    let (sign, heading) = block.heading();
+    let line = format!("  {sign} {}", heading.text());
+    let mut lines = vec![match block.happens.effect {
+        _ if block.is_loss() => paint::loss(line),
+        ChangeEffect::Add => paint::gain(line),
+        _ => paint::change(line),
+    }];
+    let says = &block.says;
+    let say = |text: String| wrapped(&format!("      {text}"), LINE_WIDTH);
+    lines.extend(block.places.iter().flat_map(|place| say(place.text())));
+    let danger = says.danger.map(|danger| say(plain(danger).into_owned()));
+    lines.extend(danger.into_iter().flatten().map(paint::loss));
+    lines.extend(says.reason.iter().flat_map(|reason| say(reason.text())));
+    for (depth, cause) in says.causes.iter().enumerate() {
+        lines.extend(say(format!("{}because {}", "  ".repeat(depth), plain(cause))));
+    }
+    if let Some(evidence) = says.evidence {
+        lines.extend(say(format!("taken for the same: {}", plain(evidence))));
+    }
+    lines.extend(says.properties.iter().flat_map(property));
+    if says.more > 0 {
+        lines.push(format!("      … and {} more (--verbose lists them)", says.more));
+    }
+    lines
+}
+
+fn property(line: &Line) -> Vec<String> {
+    let start = format!("      {} {}", line.sign, line.path.text());
+    let remarks = line.remarks.text();
+    let end = if remarks.is_empty() { String::new() } else { format!(" ({remarks})") };
+    let colour = |text: String| match line.sign {
+        sign if sign == words::property_sign(PropertyChange::Insert) => paint::gain(text),
+        sign if sign == words::property_sign(PropertyChange::Remove) => paint::loss(text),
+        _ => text,
+    };
+    let values = line.values.text();
+    if values.is_empty() {
+        return vec![colour(format!("{start}{end}"))];
+    }
+    let whole = format!("{start}: {values}{end}");
+    let (Some(old), Some(new)) = (&line.old, &line.new) else { return vec![colour(whole)] };
+    if whole.width() <= LINE_WIDTH {
+        return vec![colour(whole)];
+    }
+    vec![
+        format!("{start}{end}"),
+        paint::loss(format!("          - {old}")),
+        paint::gain(format!("          + {new}")),
+    ]
+}
