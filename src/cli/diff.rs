@@ -174,7 +174,7 @@ impl DiffArgs {
                 let mut blocks = vec![report::changes(&found.report, self.style())];
                 let open = open(&found.outcome.environments);
                 if !open.is_empty() {
-                    blocks.push(report::moved(&open, self.style()));
+                    blocks.push(report::questions(&open, self.style()));
                 }
                 let findings: Vec<_> =
                     found.findings.iter().map(|(_, one)| report::finding(one)).collect();
@@ -201,6 +201,5 @@ impl DiffArgs {
 /// What only a person can decide: until then it counts as removed and added.
 fn open(environments: &[Comparison]) -> Vec<Comparison> {
     let is_open = |one: &&Comparison| !one.ambiguous.is_empty() || !one.similar.is_empty();
-    let without_moves = |one: &Comparison| Comparison { mappings: Vec::new(), ..one.clone() };
-    environments.iter().filter(is_open).map(without_moves).collect()
+    environments.iter().filter(is_open).cloned().collect()
 }

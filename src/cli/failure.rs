@@ -35,6 +35,8 @@ pub(super) enum Failure {
     Stopped(String),
     /// Something would be lost to which nobody has agreed.
     Loss,
+    /// Rules reject so many changes; they are shown.
+    Rejected(usize),
     /// Nobody reads the answer any more.
     Reader,
     /// The answer cannot be written.
@@ -54,7 +56,7 @@ impl Failure {
             Self::Toolkit(toolkit::Error::Deployment(error)) if error.is_stopped() => STOPPED,
             Self::Toolkit(toolkit::Error::WhichStacks { .. } | toolkit::Error::Ignore(_)) => USAGE,
             Self::Toolkit(toolkit::Error::Forbidden(_)) => STOPPED,
-            Self::Loss => STOPPED,
+            Self::Loss | Self::Rejected(_) => STOPPED,
             Self::PlanRefused | Self::Stopped(_) => FAILED,
             Self::Settings(_) | Self::Toolkit(_) | Self::Output(_) | Self::Runtime(_) => FAILED,
             Self::Reader => 0,
@@ -76,6 +78,11 @@ impl Failure {
                  `--allow-replacement` with a location, a construct path or a type allows the rest"
                     .to_owned(),
             ),
+            Self::Rejected(_) => Some(
+                "nothing was changed; a rule with `action: none` or `approve` after those of \
+                 `--rules` has the last word"
+                    .to_owned(),
+            ),
             Self::Reader | Self::Output(_) | Self::Runtime(_) | Self::Stopped(_) => None,
         }
     }
@@ -87,13 +94,18 @@ impl Failure {
             Self::Toolkit(error) => Some(error),
             Self::Output(error) | Self::Runtime(error) => Some(error),
             Self::Unanswered(error) => Some(error),
-            Self::Reader | Self::PlanRefused | Self::Stopped(_) | Self::Loss => None,
+            Self::Reader | Self::PlanRefused | Self::Stopped(_) => None,
+            Self::Loss | Self::Rejected(_) => None,
         };
         let mut chain = Vec::new();
         match self {
             Self::Stopped(text) => chain.push(text.clone()),
             Self::Loss => chain
                 .push("data or identity would be lost, or the deployment would fail".to_owned()),
+            Self::Rejected(number) => {
+                let changes = crate::report::count(*number, "change");
+                chain.push(format!("rules reject {changes}, shown above"));
+            }
             _ => {}
         }
         if matches!(self, Self::PlanRefused) {

@@ -220,8 +220,8 @@ impl CallerArgs {
 pub(super) struct ReportArgs {
     /// Read rules that say how dangerous changes are, from a JSON or YAML file
     ///
-    /// May be given several times; the last rule that speaks of a change counts. `docs` of the
-    /// language: README, "Rules of risk".
+    /// May be given several times; the last rule that speaks of a change counts. The README describes
+    /// the language: "Rules of risk".
     #[arg(long, value_name = "FILE")]
     rules: Vec<PathBuf>,
 
@@ -237,16 +237,6 @@ impl ReportArgs {
     /// When a file cannot be read, or has a mistake.
     pub(super) fn rules(&self) -> Result<Rules, Failure> {
         Ok(toolkit::rules(&self.rules)?)
-    }
-
-    /// The files of rules.
-    pub(super) fn rule_files(&self) -> &[PathBuf] {
-        &self.rules
-    }
-
-    /// Whether a page is wanted.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.report.is_some()
     }
 
     /// Tells early that the page could not be written.

@@ -27,7 +27,9 @@ mod text;
 
 pub(crate) use ambiguity::{constructs as question_constructs, groups as ambiguity_groups};
 pub use asking::{Candidate, Known, Which, same};
-pub use changes::{CHANGES_MARKER, COMMENT_LIMIT, changes, changes_json, changes_markdown};
+pub use changes::{
+    CHANGES_MARKER, COMMENT_LIMIT, changes, changes_json, changes_markdown, spoken, with_action,
+};
 pub use events::{event_json, event_line};
 pub use explain::{code as evidence_kind, sentence as evidence};
 pub use history::{
@@ -41,7 +43,7 @@ pub use markdown::markdown;
 pub use outlook::{dangers, deployed, deployed_json, failed_json, kept, outlook, outlook_json};
 pub use permissions::{permissions, permissions_json};
 pub use plan::{carried, carried_json, finding, planned, plans};
-pub use table::{moved, table};
+pub use table::{moved, questions, table};
 pub use text::{count, plain, squeezed, wrapped};
 
 #[cfg(test)]

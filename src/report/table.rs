@@ -15,6 +15,21 @@ pub fn moved(environments: &[Comparison], style: Style) -> String {
     rendered(environments, style, false)
 }
 
+/// Renders what only a person can decide: what cannot be told apart, and what is merely similar.
+pub fn questions(environments: &[Comparison], style: Style) -> String {
+    let several = environments.len() > 1;
+    let mut blocks: Vec<String> = Vec::new();
+    for comparison in environments {
+        if several {
+            let environment = comparison.environment.to_string();
+            blocks.push(paint::heading(text::plain(&environment)));
+        }
+        blocks.extend(ambiguity::ambiguities(comparison, style));
+        blocks.extend(deployment::similar(&comparison.similar, style));
+    }
+    blocks.join("\n\n") + "\n"
+}
+
 fn rendered(environments: &[Comparison], style: Style, with_rest: bool) -> String {
     let several = environments.len() > 1;
     let mut blocks: Vec<String> = Vec::new();

@@ -49,6 +49,7 @@ impl<'g> Causes<'g> {
     fn chain(&self, replace: OperationId) -> Vec<String> {
         let mut found = Vec::new();
         let mut seen = BTreeSet::new();
+        let mut certainty = self.graph.operations[replace].certainty;
         let mut next = self.graph.operations[replace].cause;
         while let Some(id) = next.filter(|id| seen.insert(*id)) {
             let operation = &self.graph.operations[id];
@@ -56,7 +57,6 @@ impl<'g> Causes<'g> {
                 OperationKind::Property { old, new, .. } => {
                     let path = new.as_ref().or(old.as_ref()).map(|path| dotted(path));
                     let path = path.unwrap_or_default();
-                    let certainty = self.graph.operations[replace].certainty;
                     let whose = if found.is_empty() {
                         String::new()
                     } else {
@@ -71,7 +71,10 @@ impl<'g> Causes<'g> {
                         }
                     });
                 }
-                OperationKind::Replace => found.extend(self.replaced(operation)),
+                OperationKind::Replace => {
+                    certainty = operation.certainty;
+                    found.extend(self.replaced(operation));
+                }
                 OperationKind::Rename | OperationKind::Move => {
                     found.push("it has another name".to_owned());
                 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::super::shared::{AccountArgs, AppArgs, DecisionArgs};
+use super::super::shared::{AccountArgs, AppArgs, DecisionArgs, ReportArgs};
 use crate::report::Style;
 use crate::settings::{Approval, Method, Refactoring, Surroundings, Typed, TypedDeploying};
 
@@ -74,11 +74,14 @@ pub(in crate::cli) struct DeployArgs {
     #[arg(long, value_name = "RESOURCE", help_heading = "Safety")]
     allow_replacement: Vec<String>,
 
-    /// Which changes of permissions have to be approved [default: broadening]
+    /// Which changes have to be approved [default: broadening]
     ///
-    /// Also the key `requireApproval` of cdk.json.
+    /// Also the key `requireApproval` of cdk.json. `cdkr diff` shows the risk of every change.
     #[arg(long, value_name = "WHICH", value_enum, help_heading = "Safety")]
     require_approval: Option<ApprovalArg>,
+
+    #[command(flatten)]
+    pub(super) report: ReportArgs,
 
     /// Leave everything as it is when a deployment fails
     #[arg(long, overrides_with = "rollback", help_heading = "Safety")]
@@ -179,6 +182,8 @@ Examples:
     cdkr deploy --all --ci --require-approval never --ignore-ambiguous-refactoring
   Stop if something moved:
     cdkr deploy --all --refactoring QUIT
+  With rules of the team, and the change report as a page:
+    cdkr deploy --all --rules risks.yaml --report changes.html
   A table may be replaced, and nothing else that holds data:
     cdkr deploy Web --allow-replacement Web.Cache1A2B3C4D
 
@@ -186,8 +191,8 @@ Exit codes:
   0    done, or nothing to do
   1    failed, or somebody said to stop; the message says what was changed
   2    wrong usage, or nobody there to answer a question
-  3    some resources cannot be told apart, or data would be lost; nothing was changed, unless
-       the message says what was
+  3    some resources cannot be told apart, data would be lost, or a rule rejects a change;
+       nothing was changed, unless the message says what was
   130  interrupted";
 
 /// The form of the answer.
@@ -221,7 +226,7 @@ enum RefactoringArg {
 enum ApprovalArg {
     /// None
     Never,
-    /// Those that let more in
+    /// Those of high risk: permissions become broader, or a rule of `--rules` says so
     Broadening,
     /// Any change of a stack
     AnyChange,

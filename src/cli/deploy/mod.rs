@@ -12,6 +12,7 @@ use super::host::TerminalHost;
 use super::terminal::Terminal;
 use super::work::{Cancelling, block_on};
 use super::{Exit, deciding};
+use crate::analyze::{Action, ChangeReport, Rules};
 use crate::report;
 use crate::settings::{Deploying, Method, Place, Settings, Surroundings};
 use crate::toolkit::{self, Choice, Deciding, Deployment, Finished, Outlook};
@@ -32,6 +33,8 @@ pub(super) fn run(arguments: &DeployArgs, terminal: &mut Terminal) -> Result<Exi
     }
     let settings = Settings::resolve(&typed, &surroundings)?;
     let deploying = Deploying::resolve(&arguments.deploying(), &surroundings)?;
+    let rules = arguments.report.rules()?;
+    arguments.report.check()?;
     let kept_in = arguments.kept_in(&surroundings);
     deciding::check(kept_in.as_deref())?;
     let host = terminal.host();
@@ -48,6 +51,7 @@ pub(super) fn run(arguments: &DeployArgs, terminal: &mut Terminal) -> Result<Exi
         terminal,
         said,
         kept_in,
+        rules,
     }
     .go(deployment)
 }
@@ -63,6 +67,8 @@ struct Flow<'a> {
     said: BTreeSet<String>,
     /// Where decisions are kept, if they are to be.
     kept_in: Option<PathBuf>,
+    /// What says how dangerous changes are.
+    rules: Rules,
 }
 
 impl Flow<'_> {
@@ -102,9 +108,12 @@ impl Flow<'_> {
             return Err(Failure::PlanRefused);
         }
         self.say_what_would_happen(&outlook)?;
+        let changes = deployment.changes(&outlook, &self.rules);
+        self.arguments.report.write(&changes, self.terminal)?;
         if outlook.refusals().next().is_some() {
             return Err(Failure::PlanRefused);
         }
+        self.reject(&changes)?;
         if !outlook.dangers.is_empty() {
             match questions::loss(self.host)? {
                 Answer::Yes => outlook.allow_dangers(),
@@ -112,7 +121,7 @@ impl Flow<'_> {
                 Answer::Nobody => return Err(Failure::Loss),
             }
         }
-        self.approve(&outlook)?;
+        self.approve(&outlook, &changes)?;
         let cancel = Cancelling::start();
         let work = toolkit::carry_out_deployment(deployment, outlook, self.host, cancel.receiver());
         let finished = cancel.block_on(work);
@@ -230,8 +239,26 @@ impl Flow<'_> {
         Ok(())
     }
 
-    fn approve(&mut self, outlook: &Outlook) -> Result<(), Failure> {
-        if questions::approval(self.deploying, outlook, self.host)? {
+    /// Stops what a rule rejects.
+    fn reject(&mut self, changes: &ChangeReport) -> Result<(), Failure> {
+        let rejected = report::with_action(changes, Action::Reject);
+        if rejected.is_empty() {
+            return Ok(());
+        }
+        if self.arguments.output == Form::Table {
+            self.terminal.answer(&format!("\n{}", report::spoken("Rejected:", &rejected)))?;
+        }
+        Err(Failure::Rejected(rejected.len()))
+    }
+
+    fn approve(&mut self, outlook: &Outlook, changes: &ChangeReport) -> Result<(), Failure> {
+        let risks = questions::to_be_approved(self.deploying, outlook, changes);
+        let told = risks.iter().filter(|one| !one.is_told);
+        let told: Vec<_> = told.map(|one| (one.environment, one.change)).collect();
+        if !told.is_empty() && self.arguments.output == Form::Table {
+            self.terminal.answer(&format!("\n{}", report::spoken("Of high risk:", &told)))?;
+        }
+        if questions::approval(self.deploying, &risks, self.host)? {
             return Ok(());
         }
         Err(stopped())

@@ -1,8 +1,12 @@
 //! What `cdkr deploy` asks.
 
+use std::collections::BTreeSet;
+
 use super::super::failure::Failure;
 use super::super::host::TerminalHost;
+use crate::analyze::{Action, ChangeReport, ComponentChange, Risk};
 use crate::event::{Host as _, Question};
+use crate::model::Environment;
 use crate::settings::{Approval, Deploying, Refactoring, Settings};
 use crate::toolkit::{Choice, Outcome, Outlook, Subjects};
 
@@ -100,20 +104,67 @@ fn yes_or_no(host: &TerminalHost, text: &str, yes: &str, flag: &str) -> Result<A
     Ok(if host.ask(&question)? == 0 { Answer::Yes } else { Answer::No })
 }
 
+/// A change that somebody has to approve.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Risky<'a> {
+    pub(super) environment: &'a Environment,
+    pub(super) change: &'a ComponentChange,
+    /// Whether it was shown already, among the permissions.
+    pub(super) is_told: bool,
+    /// Whether permissions become broader by it.
+    broadens: bool,
+}
+
+/// Returns the changes that have to be approved because of their risk. What is lost is asked for
+/// by itself, and what a rule approves is approved.
+pub(super) fn to_be_approved<'a>(
+    deploying: &Deploying,
+    outlook: &Outlook,
+    changes: &'a ChangeReport,
+) -> Vec<Risky<'a>> {
+    if deploying.require_approval.value == Approval::Never {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for report in &changes.environments {
+        let environment = &report.environment;
+        let permissions = outlook.broadening.iter().filter(|(other, _)| other == environment);
+        let broader: BTreeSet<(&str, &str)> = permissions
+            .flat_map(|(_, all)| all)
+            .map(|one| (one.stack.as_str(), one.logical_id.as_str()))
+            .collect();
+        let is_approved = |change: &ComponentChange| change.action == Some(Action::Approve);
+        for change in report.changes.iter().filter(|change| !is_approved(change)) {
+            let is_broader = change
+                .place()
+                .is_some_and(|place| broader.contains(&(&*place.stack, &*place.logical_id)));
+            let is_risky = change.risk == Risk::High && change.danger.is_none();
+            if is_broader || is_risky {
+                let (is_told, broadens) = (is_broader, is_broader);
+                found.push(Risky { environment, change, is_told, broadens });
+            }
+        }
+    }
+    found
+}
+
 /// Whether the changes are approved.
 ///
 /// # Errors
 /// When somebody is to be asked and nobody is there.
 pub(super) fn approval(
     deploying: &Deploying,
-    outlook: &Outlook,
+    risks: &[Risky<'_>],
     host: &TerminalHost,
 ) -> Result<bool, Failure> {
     let text = match deploying.require_approval.value {
         Approval::Never => return Ok(true),
-        Approval::Broadening if outlook.broadening.is_empty() => return Ok(true),
+        Approval::Broadening if risks.is_empty() => return Ok(true),
         Approval::AnyChange => "Deploy these changes?",
-        Approval::Broadening => "Permissions become broader, as shown. Deploy these changes?",
+        Approval::Broadening if risks.iter().any(|one| one.broadens) => {
+            "Permissions become broader, as shown. Deploy these changes?"
+        }
+        Approval::Broadening => "Some changes are of high risk, as shown. Deploy these changes?",
     };
     if deploying.yes {
         return Ok(true);

@@ -10,11 +10,13 @@ mod json;
 mod markdown;
 mod phrase;
 mod rows;
+mod spoken;
 mod text;
 mod words;
 
 pub use json::changes_json;
 pub use markdown::{CHANGES_MARKER, COMMENT_LIMIT, changes_markdown};
+pub use spoken::{spoken, with_action};
 pub use text::changes;
 
 use crate::analyze::{ComponentChange, Risk};

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Error;
+use super::super::changes::Changes;
 use super::prepare::Deployment;
-use crate::analyze::{PermissionChange, permissions};
+use crate::analyze::{ChangeReport, PermissionChange, Rules, permissions};
 use crate::deploy::{Danger, PlannedStack};
-use crate::model::{DeployedEnvironment, Environment, Stack};
+use crate::model::{DeployedEnvironment, Environment, Stack, Text};
 use crate::plan::{
     self, Allowed, Effect, Finding, Forecast, ForecastRequest, HandOver, Plan, Severity, Staying,
 };
@@ -183,6 +184,36 @@ impl Deployment {
             });
         }
         outlook.forecasts.push(found);
+    }
+
+    /// Returns the change report of what is going to be deployed.
+    pub fn changes(&self, outlook: &Outlook, rules: &Rules) -> ChangeReport {
+        let mut report = ChangeReport::default();
+        for forecast in &outlook.forecasts {
+            let environment = &forecast.environment;
+            let comparisons = &self.prepared.outcome.environments;
+            let comparison = comparisons.iter().find(|one| one.environment == *environment);
+            let Some((comparison, sides)) = comparison.zip(self.sides(environment)) else {
+                continue;
+            };
+            let Some(deployed) = &sides.account else { continue };
+            let mut plans = self.plans(outlook.choice).iter().map(|one| &one.plan);
+            let mine = self.stacks().filter(|stack| stack.environment == *environment);
+            let selected = mine.map(|stack| Text::from(stack.stack.name.as_str())).collect();
+            let changes = Changes {
+                sides,
+                comparison,
+                deployed,
+                plan: plans.find(|plan| plan.environment() == *environment),
+                forecast,
+                rules,
+                selected: Some(&selected),
+                moves: outlook.choice == Choice::Move,
+                strict: false,
+            };
+            report.environments.push(changes.report());
+        }
+        report
     }
 
     /// The permissions that become broader in the stacks of an environment, if any do.
