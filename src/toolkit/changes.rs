@@ -31,12 +31,12 @@ pub enum RulesError {
         source: std::io::Error,
     },
     /// It is wrong.
-    #[error("{}:{}:{}: {}", .file.display(), .source.place.line, .source.place.column, .source.message)]
+    #[error("{}:{}:{}: {}", .file.display(), .mistake.place.line, .mistake.place.column, .mistake.message)]
     Parse {
         /// The file.
         file: PathBuf,
         /// What is wrong, and where.
-        source: RuleError,
+        mistake: RuleError,
     },
 }
 
@@ -78,7 +78,7 @@ pub fn rules(files: &[PathBuf]) -> Result<Rules, RulesError> {
         let text = fs::read_to_string(file)
             .map_err(|source| RulesError::Read { file: file.clone(), source })?;
         let own = Rules::parse(&text)
-            .map_err(|source| RulesError::Parse { file: file.clone(), source })?;
+            .map_err(|mistake| RulesError::Parse { file: file.clone(), mistake })?;
         rules = rules.then(own);
     }
     Ok(rules)

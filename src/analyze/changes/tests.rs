@@ -1,1 +1,208 @@
+//! What a report says of changes between two templates.
 
+use super::*;
+use crate::analyze::{Rules, permissions};
+use crate::compare::{Decisions, compare};
+use crate::model::{Environment, Location, Stack};
+use crate::template::{check, json};
+use std::collections::BTreeMap;
+
+fn stack(name: &str, resources: &str) -> Stack {
+    let text = format!("{{\"Resources\": {resources}}}");
+    Stack::new(name, check(json::parse(&text).unwrap()).unwrap())
+}
+
+fn fate(kind: FateKind, properties: &[&str]) -> Fate {
+    let properties = properties.iter().map(|path| (*path).to_owned()).collect();
+    Fate { kind, physical_id: None, danger: None, properties, cause: None }
+}
+
+fn report(before: &[Stack], after: &[Stack], fates: Option<&Fates>) -> EnvironmentReport {
+    report_by(before, after, fates, &Rules::built_in())
+}
+
+fn report_by(
+    before: &[Stack],
+    after: &[Stack],
+    fates: Option<&Fates>,
+    rules: &Rules,
+) -> EnvironmentReport {
+    let environment = Environment::new("111111111111", "us-east-1");
+    let comparison = compare(&environment, before, after, &Decisions::default()).unwrap();
+    change_report(ReportRequest {
+        before,
+        after,
+        comparison: &comparison,
+        fates,
+        permissions: permissions(before, after),
+        rules,
+        selected: None,
+        evidence: &BTreeMap::new(),
+        strict: false,
+    })
+}
+
+/// Place, effect, certainty and risk of each change.
+fn shown(report: &EnvironmentReport) -> Vec<String> {
+    let shown = |change: &ComponentChange| {
+        let place = |place: &Option<Place>| {
+            place.as_ref().map_or(String::new(), |one| format!("{}.{}", one.stack, one.logical_id))
+        };
+        let places = if change.is_moved() {
+            format!("{}>{}", place(&change.before), place(&change.after))
+        } else {
+            place(&change.after.clone().or_else(|| change.before.clone()))
+        };
+        format!("{places} {:?} {:?} {:?}", change.effect, change.certainty, change.risk)
+    };
+    report.changes.iter().map(shown).collect()
+}
+
+fn known(stacks: &[&str], fates: &[(&str, &str, Fate)]) -> Fates {
+    let by_place = fates.iter();
+    let by_place = by_place.map(|(stack, id, fate)| (Location::new(stack, id), fate.clone()));
+    let stacks = stacks.iter().map(|name| (*name).into()).collect();
+    Fates { by_place: by_place.collect(), stacks }
+}
+
+const TABLE: &str = r#"{"Table": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": "a",
+    "KeySchema": []}}, "Reader": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String",
+    "Value": {"Ref": "Table"}}}}"#;
+
+#[test]
+fn a_move_is_a_move_and_of_low_risk() {
+    let before = [stack("A", TABLE), stack("B", "{}")];
+    let after = [stack("A", "{}"), stack("B", TABLE)];
+    let found = report(&before, &after, Some(&known(&["A", "B"], &[])));
+    let expected = ["A.Table>B.Table Nothing Certain Low", "A.Reader>B.Reader Nothing Certain Low"];
+    assert_eq!(shown(&found), expected);
+}
+
+#[test]
+fn a_replacement_names_the_property_and_everything_that_follows_names_the_replacement() {
+    let after = TABLE.replace("\"a\"", "\"b\"");
+    let fates = known(
+        &["A"],
+        &[
+            ("A", "Table", fate(FateKind::Replace(Certainty::Certain), &["Properties.TableName"])),
+            ("A", "Reader", fate(FateKind::Update, &["Properties.Value"])),
+        ],
+    );
+    let found = report(&[stack("A", TABLE)], &[stack("A", &after)], Some(&fates));
+    assert_eq!(
+        shown(&found),
+        ["A.Table Replace Certain Unknown", "A.Reader Update Certain Unknown"]
+    );
+    let causes = &found.changes[0].causes;
+    assert_eq!(causes, &["`Properties.TableName` changes, which cannot be done in place"]);
+    let follows = &found.changes[1].properties[0];
+    assert_eq!(follows.path(), "Properties.Value");
+    assert_eq!(follows.cause.as_deref(), Some("`A.Table` is replaced"));
+}
+
+#[test]
+fn the_forecast_has_the_last_word_on_replacements() {
+    // The templates differ in a property that replaces, but both values come to the same.
+    let after = TABLE.replace("\"a\"", "{\"Fn::Sub\": \"a\"}");
+    let found = report(&[stack("A", TABLE)], &[stack("A", &after)], Some(&known(&["A"], &[])));
+    assert_eq!(shown(&found), ["A.Table TemplateOnly Certain Unknown"]);
+    // And the other way round: nothing in the template says so.
+    let lost = Fate {
+        danger: Some("It is replaced by an empty one.".to_owned()),
+        ..fate(FateKind::Replace(Certainty::Possible), &["Properties.TableName"])
+    };
+    let fates = known(&["A"], &[("A", "Table", lost)]);
+    let found = report(&[stack("A", TABLE)], &[stack("A", TABLE)], Some(&fates));
+    assert_eq!(shown(&found)[0], "A.Table Replace Possible High");
+    assert_eq!(found.changes[0].causes, ["`Properties.TableName` comes to another value"]);
+}
+
+#[test]
+fn what_is_in_a_stack_that_the_app_does_not_have_any_more_stays() {
+    let before = [stack("A", TABLE), stack("Old", r#"{"Topic": {"Type": "AWS::SNS::Topic"}}"#)];
+    let found = report(&before, &[stack("A", TABLE)], Some(&known(&["A"], &[])));
+    assert_eq!(shown(&found), [""; 0]);
+    assert_eq!(found.stacks[1].fate, StackFate::Left);
+    assert_eq!(found.unchanged.len(), 3);
+}
+
+#[test]
+fn what_the_cdk_writes_for_itself_is_left_out() {
+    let own = |hash: &str| {
+        format!(
+            r#"{{"CDKMetadata": {{"Type": "AWS::CDK::Metadata", "Properties": {{"Analytics": "{hash}"}}}}}}"#
+        )
+    };
+    let found = report(&[stack("A", &own("x"))], &[stack("A", &own("y"))], None);
+    assert_eq!(shown(&found), [""; 0]);
+    assert_eq!(found.stacks[0].resources, (0, 0));
+}
+
+#[test]
+fn letting_a_table_be_deleted_is_of_high_risk_though_only_the_template_changes() {
+    let kept =
+        TABLE.replacen("\"Properties\"", "\"DeletionPolicy\": \"Retain\", \"Properties\"", 1);
+    let found = report(&[stack("A", &kept)], &[stack("A", TABLE)], Some(&known(&["A"], &[])));
+    assert_eq!(shown(&found), ["A.Table TemplateOnly Certain High"]);
+    assert_eq!(found.changes[0].rule.as_deref(), Some("what kept the data on deletion goes"));
+}
+
+#[test]
+fn a_broader_policy_is_of_high_risk_and_its_property_is_marked() {
+    let policy = |action: &str| {
+        format!(
+            r#"{{"Policy": {{"Type": "AWS::IAM::ManagedPolicy", "Properties": {{"PolicyDocument":
+            {{"Statement": [{{"Effect": "Allow", "Action": "{action}", "Resource": "*"}}]}}}}}}}}"#
+        )
+    };
+    let found =
+        report(&[stack("A", &policy("s3:GetObject"))], &[stack("A", &policy("s3:*"))], None);
+    assert_eq!(shown(&found), ["A.Policy Update Certain High"]);
+    assert!(found.changes[0].properties[0].broadens_permissions);
+    assert!(!found.permissions.is_empty());
+}
+
+#[test]
+fn elements_that_only_shift_are_no_changes_but_a_new_order_is() {
+    let list = |items: &str| {
+        format!(r#"{{"Thing": {{"Type": "Custom::Thing", "Properties": {{"List": {items}}}}}}}"#)
+    };
+    let paths = |before: &str, after: &str| -> Vec<(PropertyChange, String)> {
+        let found = report(&[stack("A", &list(before))], &[stack("A", &list(after))], None);
+        let properties = found.changes.iter().flat_map(|change| &change.properties);
+        properties.map(|one| (one.change, one.path().to_owned())).collect()
+    };
+    assert_eq!(
+        paths(r#"["one", "two"]"#, r#"["zero", "one", "two"]"#),
+        [(PropertyChange::Insert, "Properties.List.0".to_owned())]
+    );
+    assert_eq!(paths(r#"["one", "two"]"#, r#"["two", "one"]"#).len(), 2);
+}
+
+#[test]
+fn rules_of_a_team_have_the_last_word() {
+    let rules = "
+- description: parameters are ours
+  let:
+    parameter: {Resource: AWS::SSM::Parameter}
+    change: {change: {}, where: change appliesTo parameter}
+  effect: {risk: low, action: approve}
+";
+    let rules = Rules::built_in().then(Rules::parse(rules).unwrap());
+    let after = TABLE.replace("\"String\"", "\"StringList\"");
+    let found = report_by(&[stack("A", TABLE)], &[stack("A", &after)], None, &rules);
+    assert_eq!(shown(&found), ["A.Reader Update Certain Low"]);
+    assert_eq!(found.changes[0].action, Some(Action::Approve));
+}
+
+#[test]
+fn a_report_does_not_depend_on_the_order_of_stacks() {
+    let before = [stack("A", TABLE), stack("B", "{}"), stack("C", TABLE)];
+    let after = [stack("A", "{}"), stack("B", TABLE), stack("C", TABLE)];
+    let mut turned = (before.to_vec(), after.to_vec());
+    turned.0.reverse();
+    turned.1.reverse();
+    let found = report(&before, &after, None);
+    let again = report(&turned.0, &turned.1, None);
+    assert_eq!(shown(&found), shown(&again));
+}
