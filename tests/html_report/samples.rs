@@ -7,11 +7,11 @@ use cdkr::analyze::{
     Action, ChangeEffect, ChangePlace, ChangeReport, ComponentChange, EnvironmentReport,
     PermissionChange, PermissionKind, PropertyReport, Risk, StackFate, StackReport,
 };
-use cdkr::model::{Environment, Text};
+use cdkr::model::{Environment, Text, Value};
 use cdkr::template::json::parse;
 
 /// `Stack.LogicalId path`
-pub fn place(text: &str) -> ChangePlace {
+pub(crate) fn place(text: &str) -> ChangePlace {
     let (location, path) = text.split_once(' ').unwrap_or((text, ""));
     let (stack, id) = location.split_once('.').unwrap();
     ChangePlace {
@@ -22,7 +22,12 @@ pub fn place(text: &str) -> ChangePlace {
 }
 
 /// A change of a resource between two places; an empty text stands for none.
-pub fn change(kind: &str, before: &str, after: &str, effect: ChangeEffect) -> ComponentChange {
+pub(crate) fn change(
+    kind: &str,
+    before: &str,
+    after: &str,
+    effect: ChangeEffect,
+) -> ComponentChange {
     let at = |text: &str| (!text.is_empty()).then(|| place(text));
     ComponentChange {
         kind: ComponentKind::Resource,
@@ -43,7 +48,7 @@ pub fn change(kind: &str, before: &str, after: &str, effect: ChangeEffect) -> Co
 }
 
 /// A property of which old and new value are given as JSON; an empty text stands for none.
-pub fn property(path: &str, old: &str, new: &str) -> PropertyReport {
+pub(crate) fn property(path: &str, old: &str, new: &str) -> PropertyReport {
     let value = |text: &str| (!text.is_empty()).then(|| parse(text).unwrap());
     let at = |text: &str| (!text.is_empty()).then(|| path.to_owned());
     PropertyReport {
@@ -64,7 +69,7 @@ pub fn property(path: &str, old: &str, new: &str) -> PropertyReport {
     }
 }
 
-pub fn stack(name: &str, fate: StackFate, before: usize, after: usize) -> StackReport {
+pub(crate) fn stack(name: &str, fate: StackFate, before: usize, after: usize) -> StackReport {
     StackReport { name: name.into(), fate, resources: (before, after) }
 }
 
@@ -91,7 +96,7 @@ fn unchanged(stack: &str, parts: &[(&str, &str)]) -> Vec<(Text, ChangePlace)> {
 
 /// A shop that is taken apart into stacks, in two regions: moves, replacements, a table that
 /// loses its data, a widened policy.
-pub fn shop() -> ChangeReport {
+pub(crate) fn shop() -> ChangeReport {
     ChangeReport { environments: vec![shop_in_europe(), shop_in_america()] }
 }
 
@@ -131,7 +136,7 @@ fn shop_in_europe() -> EnvironmentReport {
             statement(
                 "Web.CheckoutServiceRoleDefaultPolicy",
                 ["Allow", "dynamodb:*", "*", "AWS:${Web.CheckoutServiceRole}", ""],
-                (true, true).0,
+                true,
                 true,
             ),
             statement(
@@ -370,6 +375,74 @@ fn shop_in_america() -> EnvironmentReport {
     }
 }
 
+/// Texts that would do harm if a page took them for markup, or a reader for something else.
+pub(crate) const HOSTILE: [&str; 6] = [
+    "<img src=x onerror=hit=1>",
+    "</script><script>hit=1</script>",
+    "\" onmouseover=\"hit=1\" x=\"",
+    "</details></style></title><b><i>&lt;",
+    "a\u{202e}drowssap\u{202c}b\u{200b}c\u{feff}",
+    "<!--<script>\n' onfocus='hit=1",
+];
+
+/// A report in which everything that comes from a template is hostile.
+pub(crate) fn hostile() -> ChangeReport {
+    let bad = |at: usize| HOSTILE[at % HOSTILE.len()];
+    let at = |n: usize| ChangePlace {
+        stack: bad(n).into(),
+        logical_id: format!("{}{n}", bad(n + 1)).into(),
+        path: Some(format!("{}/{}/{n}", bad(n + 2), bad(n + 3)).into()),
+    };
+    let mut environment = EnvironmentReport {
+        environment: Environment::new(bad(0), bad(1)),
+        stacks: HOSTILE.iter().map(|name| stack(name, StackFate::Kept, 2, 2)).collect(),
+        changes: Vec::new(),
+        unchanged: (0..6).map(|n| (bad(n).into(), at(n + 100))).collect(),
+        permissions: Vec::new(),
+    };
+    for n in 0..6 {
+        let mut one = change(bad(n), "", "", ChangeEffect::Replace);
+        one.before = Some(at(n + 6));
+        one.after = Some(at(n));
+        one.physical_id = Some(bad(n).into());
+        one.evidence = Some(bad(n + 1).to_owned());
+        one.rule = Some(bad(n + 2).to_owned());
+        one.danger = Some(bad(n + 3).to_owned());
+        one.causes = vec![format!("`{}` {}", bad(n + 4), bad(n + 5))];
+        one.risk = Risk::High;
+        let mut value = property("x", "1", "2");
+        value.old_path = Some(bad(n).to_owned());
+        value.new_path = Some(bad(n + 1).to_owned());
+        value.cause = Some(bad(n + 2).to_owned());
+        value.old = Some(Value::from(bad(n + 3)));
+        value.new = Some(Value::from(bad(n + 4)));
+        one.properties = vec![value];
+        environment.changes.push(one);
+        let text: Vec<String> = (0..5).map(|cell| bad(n + cell).to_owned()).collect();
+        environment.permissions.push(PermissionChange {
+            stack: bad(n).to_owned(),
+            logical_id: bad(n + 1).to_owned(),
+            resource_type: bad(n + 2).to_owned(),
+            kind: PermissionKind::Statement,
+            added: true,
+            broadens: true,
+            text,
+        });
+    }
+    environment.stacks.sort_by(|a, b| a.name.cmp(&b.name));
+    ChangeReport { environments: vec![environment] }
+}
+
+/// A report without anything dangerous.
+pub(crate) fn calm() -> ChangeReport {
+    let mut report = shop();
+    report.environments.truncate(1);
+    let environment = &mut report.environments[0];
+    environment.changes.retain(|one| one.risk != Risk::High);
+    environment.permissions.clear();
+    report
+}
+
 const TYPES: [&str; 8] = [
     "AWS::SQS::Queue",
     "AWS::Lambda::Function",
@@ -383,7 +456,7 @@ const TYPES: [&str; 8] = [
 
 /// Twenty-five stacks with as many resources as are asked for, of which a share changes, in
 /// percent: always the same.
-pub fn large(resources: usize, changed: usize) -> ChangeReport {
+pub(crate) fn large(resources: usize, changed: usize) -> ChangeReport {
     let stacks = 25;
     let each = resources / stacks;
     let mut environment = EnvironmentReport {

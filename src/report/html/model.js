@@ -113,12 +113,15 @@ function shortName(place) {
   return place.path ? place.path.replace(/\/(Resource|Default)$/, "") : place.id;
 }
 
+function plural(number, singular) {
+  return `${number} ${singular}${number === 1 ? "" : "s"}`;
+}
+
 /** What happens to an item, in words. */
 function effectWords(item) {
   const word = TAGS.find((tag) => tag.name === item.effect).word;
   const words = [item.isCertain ? word : "may be " + word];
   if (item.isMoved && item.effect !== "move") words.push("moved");
-  if (item.risk === "high") words.push("high risk");
   return words.join(", ");
 }
 

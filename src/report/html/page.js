@@ -102,13 +102,19 @@ const typeChooser = h("select", { "aria-label": "Type" }, h("option", { value: "
   ...types.map((type) => h("option", { value: type }, `${type} (${counted((item) => item.type === type)})`)));
 
 let waiting = 0;
+function seek() {
+  clearTimeout(waiting);
+  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.join(" ") === wanted.words.join(" ")) return;
+  wanted.words = words;
+  apply();
+}
+// While somebody types, the page waits for the end of the word.
 search.addEventListener("input", () => {
   clearTimeout(waiting);
-  waiting = setTimeout(() => {
-    wanted.words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    apply();
-  }, 120);
+  waiting = setTimeout(seek, 120);
 });
+search.addEventListener("change", seek);
 search.addEventListener("keydown", (event) => {
   if (event.key === "Escape") clear();
 });

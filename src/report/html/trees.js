@@ -158,6 +158,7 @@ class Tree {
     };
     forget(this.root);
     inside(this.root);
+    const hasFocus = this.tree.contains(document.activeElement);
     for (const element of this.elements.values()) element.remove();
     this.elements.clear();
     if (!this.active || this.active.row < 0) this.active = this.visible(this.active) ?? this.rows[0] ?? null;
@@ -165,6 +166,7 @@ class Tree {
     this.nothing.hidden = this.rows.length > 0;
     this.tree.style.height = this.rows.length * ROW + "px";
     this.draw();
+    if (hasFocus && this.active) this.elements.get(this.active).focus({ preventScroll: true });
   }
 
   /** The node in whose row a node is: itself, or the innermost open one around it. */
@@ -197,9 +199,6 @@ class Tree {
     const classes = [isInner ? "inner" : "leaf"];
     if (!item && node.changed === 0) classes.push("stay");
     if (item?.effect === "same" && node.changed === 0) classes.push("stay");
-    const said = [node.name];
-    if (item) said.push(item.type, effectWords(item));
-    if (isInner) said.push(`${node.changed} changes${node.high ? `, ${node.high} of high risk` : ""}`);
     const element = h(
       "div",
       {
@@ -210,7 +209,6 @@ class Tree {
         "aria-setsize": node.size,
         "aria-expanded": isInner ? String(node.isOpen) : null,
         "aria-selected": String(node === this.view.selected || (item !== null && item === this.view.selected?.item)),
-        "aria-label": said.join(", "),
         tabindex: node === this.active ? "0" : "-1",
       },
       h("span", { class: "twist", "aria-hidden": "true" }, isInner ? (node.isOpen ? "▾" : "▸") : ""),
@@ -224,10 +222,11 @@ class Tree {
     }
     element.append(h("span", { class: "name" }, node.name));
     if (item) element.append(" ", h("span", { class: "t" }, item.type.replace(/^AWS::/, "")));
+    if (item) element.append(h("span", { class: "heard" }, `, ${effectWords(item)} `));
     if (item?.risk === "high") element.append(" ", h("span", { class: "g high" }, "! high risk"));
     if (isInner && !node.isOpen) {
-      if (node.high > (item?.risk === "high" ? 1 : 0)) element.append(" ", h("span", { class: "g high" }, `! ${node.high}`));
-      element.append(" ", h("span", { class: "q" }, `${node.changed} ${node.changed === 1 ? "change" : "changes"}`));
+      if (node.high > (item?.risk === "high" ? 1 : 0)) element.append(" ", h("span", { class: "g high" }, `! ${node.high} high risk`));
+      element.append(" ", h("span", { class: "q" }, plural(node.changed, "change")));
     }
     element.node = node;
     return element;
@@ -343,7 +342,7 @@ class Trees {
         h("h3", { class: "t-after" }, "After"),
         this.before.pane, this.lines, this.after.pane),
       this.detail);
-    new ResizeObserver(() => this.redraw()).observe(this.before.pane);
+    new ResizeObserver(() => this.resized()).observe(this.before.pane);
     this.say(null);
   }
 
@@ -398,6 +397,13 @@ class Trees {
     this.drawMoves();
   }
 
+  resized() {
+    if (!this.environment || this.element.hidden) return;
+    this.before.draw();
+    this.after.draw();
+    this.drawMoves();
+  }
+
   other(tree) {
     return tree === this.before ? this.after : this.before;
   }
@@ -442,7 +448,7 @@ class Trees {
     const { item } = node;
     if (!item) {
       const kind = node.isStack ? "Stack " : "Construct ";
-      this.detail.append(h("p", {}, kind, h("code", {}, node.name), ` with ${node.changed} changes`,
+      this.detail.append(h("p", {}, kind, h("code", {}, node.name), ` with ${plural(node.changed, "change")}`,
         node.high ? `, ${node.high} of high risk.` : "."));
       return;
     }
