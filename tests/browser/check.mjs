@@ -6,7 +6,7 @@
 // calm.html and large.html (tests/html_report.rs writes them); screenshots are put beside them.
 
 import assert from "node:assert/strict";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Chromium } from "./chromium.mjs";
@@ -15,6 +15,7 @@ const [program, modules, pages] = process.argv.slice(2);
 const axe = readFileSync(join(modules, "node_modules/axe-core/axe.min.js"), "utf8");
 const url = (name) => pathToFileURL(join(resolve(pages), name + ".html")).href;
 const shot = (name) => join(pages, name + ".png");
+for (const name of readdirSync(pages)) if (name.endsWith(".png")) rmSync(join(pages, name));
 const browser = new Chromium(program);
 let failed = 0;
 let passed = 0;
@@ -243,6 +244,7 @@ await check("who wants no motion gets none", "small", { motion: "reduce" }, asyn
 });
 
 await check("five thousand resources are found, and only those in sight are drawn", "large", {}, async (page) => {
+  await page.screenshot(shot("large"));
   const load = await page.run(() => Math.round(performance.getEntriesByType("navigation")[0].domComplete));
   /** How long something takes until it is drawn, in milliseconds. */
   const measured = (script) =>
@@ -270,11 +272,18 @@ await check("five thousand resources are found, and only those in sight are draw
   await page.press("End");
   assert.ok((await rows()) < 200, `${await rows()} rows`);
   assert.ok(await page.run(() => document.activeElement.getAttribute("role") === "treeitem"));
-  await page.screenshot(shot("large-trees"));
   const same = await measured(`[...document.querySelectorAll("label")].find((one) => one.textContent.includes("Show what stays")).click()`);
+  for (const key of ["Home", "ArrowRight", "ArrowRight", "ArrowRight", "*", "PageDown"]) await page.press(key);
+  assert.ok((await rows()) < 200, `${await rows()} rows`);
+  await page.run(() => document.getElementById("tools").scrollIntoView({ behavior: "instant" }));
+  await page.settle(100);
+  await page.screenshot(shot("large-trees"));
+  await page.click("#tools button", "List");
+  const open = await measured(`[...document.querySelectorAll("#tools button")].find((one) => one.textContent === "Open or close all").click()`);
+  assert.equal((await shown(page, ".c > summary")).length, 2000);
   const size = statSync(join(pages, "large.html")).size;
   console.log(`figures ${size} bytes; milliseconds: load ${load}, first search ${first}, next search ${second}, ` +
-    `end of search ${all}, trees ${trees}, all in trees ${same}`);
+    `end of search ${all}, trees ${trees}, all in trees ${same}, all stacks open ${open}`);
 });
 
 await browser.close();

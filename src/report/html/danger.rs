@@ -6,13 +6,10 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::groups::Part;
 use super::markup::Markup;
-use super::{changes, permissions, words};
+use super::{cards, changes};
 use crate::analyze::model::Certainty;
 use crate::analyze::{Action, ComponentChange, PermissionChange, Risk};
 use crate::report::text::count;
-
-/// So many entries of a list are shown before the rest is folded up.
-const SHOWN: usize = 12;
 
 /// Why something is dangerous. The worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,10 +55,10 @@ impl Why {
 }
 
 /// Something dangerous: a change, a permission, or a permission that is written in a change.
-struct Entry<'r> {
-    part: &'r Part<'r>,
-    change: Option<(usize, &'r ComponentChange)>,
-    permission: Option<&'r PermissionChange>,
+pub(super) struct Entry<'r> {
+    pub(super) part: &'r Part<'r>,
+    pub(super) change: Option<(usize, &'r ComponentChange)>,
+    pub(super) permission: Option<&'r PermissionChange>,
 }
 
 /// Everything dangerous.
@@ -199,63 +196,15 @@ pub(super) fn section(out: &mut Markup, parts: &[Part<'_>], dangers: &Dangers<'_
         let (id, title, _) = why.words();
         out.raw("<section class=\"why-section ").raw(id).raw("\" aria-labelledby=\"").raw(id);
         out.raw("\"><h3 id=\"").raw(id).raw("\">").raw(title).raw(" <span class=\"q\">");
-        out.number(list.len()).raw("</span></h3><ul class=\"dangers\">");
-        let shown = if why == Why::Accepted { 0 } else { list.len().min(SHOWN) };
-        for one in &list[..shown] {
-            entry(out, one, parts.len() > 1);
+        out.number(list.len()).raw("</span></h3>");
+        if why == Why::Accepted {
+            out.raw("<details class=\"rest\"><summary>Show them</summary>");
         }
-        out.raw("</ul>");
-        if shown < list.len() {
-            out.raw("<details class=\"rest\"><summary>").number(list.len() - shown);
-            out.raw(if shown == 0 { " in all" } else { " more" });
-            out.raw("</summary><ul class=\"dangers\">");
-            for one in &list[shown..] {
-                entry(out, one, parts.len() > 1);
-            }
-            out.raw("</ul></details>");
+        cards::cards(out, &list, parts.len() > 1);
+        if why == Why::Accepted {
+            out.raw("</details>");
         }
         out.raw("</section>");
     }
     out.raw("</section>");
-}
-
-fn entry(out: &mut Markup, entry: &Entry<'_>, names_environment: bool) {
-    out.raw("<li>");
-    if let Some((number, change)) = entry.change {
-        out.raw("<span class=\"s\">").raw(words::sign(change)).raw("</span> <a href=\"#c");
-        out.number(number).raw("\"><b>").raw(words::effect(change)).raw("</b> ");
-        let place = change.place();
-        out.code(place.map_or("", words::name)).raw("</a> <span class=\"t\">");
-        out.text(&words::kind(change)).raw("</span>");
-        words::origin(out, change);
-    } else if let Some(permission) = entry.permission {
-        out.code(&format!("{}.{}", permission.stack, permission.logical_id));
-        out.raw(" <span class=\"t\">").text(&permission.resource_type).raw("</span>");
-    }
-    if names_environment {
-        let environment = &entry.part.environment.environment;
-        out.raw(" <span class=\"q\">").text(&environment.to_string()).raw("</span>");
-    }
-    if let Some(permission) = entry.permission {
-        out.raw("<p class=\"perm\">");
-        permissions::line(out, permission);
-        out.raw("</p>");
-    } else if let Some((_, change)) = entry.change {
-        reasons(out, change);
-    }
-    out.raw("</li>");
-}
-
-fn reasons(out: &mut Markup, change: &ComponentChange) {
-    if let Some(danger) = &change.danger {
-        out.raw("<p class=\"danger\">").text(danger);
-        if let Some(id) = &change.physical_id {
-            out.raw(" Physical ID: ").code(id).raw(".");
-        }
-        out.raw("</p>");
-    }
-    changes::causes(out, &change.causes);
-    if let (None, Some(rule)) = (&change.danger, &change.rule) {
-        out.raw("<p class=\"why\">Rule: ").text(rule).raw("</p>");
-    }
 }

@@ -52,12 +52,6 @@ impl Markup {
         self.raw("<code>").text(text).raw("</code>")
     }
 
-    /// Adds markup that was written elsewhere.
-    pub(super) fn append(&mut self, other: &Self) -> &mut Self {
-        self.0.push_str(&other.0);
-        self
-    }
-
     /// Adds data for the script: JSON without any character that could end its element. Its texts
     /// are for people as well.
     pub(super) fn data(&mut self, json: &Json) -> &mut Self {
@@ -70,11 +64,6 @@ impl Markup {
             }
         }
         self
-    }
-
-    /// Whether nothing was added.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     /// Returns the markup.

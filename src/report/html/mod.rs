@@ -9,6 +9,7 @@
 //! that is not escaped; should something get through all the same, the policy in the head of the
 //! page allows no script and no style but these two, by their digests, and no connection at all.
 
+mod cards;
 mod changes;
 mod danger;
 mod data;

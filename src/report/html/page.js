@@ -10,6 +10,7 @@ const stacks = [...list.querySelectorAll(".stack:not(.perms)")].map((element) =>
   same: element.querySelector(":scope > .same"),
   sameItems: [],
   wasOpen: null,
+  found: element.querySelector("summary").appendChild(h("span", { class: "g mv", hidden: true })),
 }));
 
 {
@@ -37,8 +38,7 @@ function apply() {
   const opens = isOn && number <= OPEN_CHANGES;
   for (const stack of stacks) filterStack(stack, isOn, opens);
   for (const section of list.querySelectorAll(".env")) {
-    const perms = section.querySelector(":scope > .perms");
-    if (perms) perms.hidden = isOn;
+    filterPermissions(section.querySelector(":scope > .perms"), isOn);
     section.hidden = isOn && ![...section.children].some((one) => one.matches(".stack:not([hidden])"));
   }
   found.textContent = isOn ? `${number} of ${everything.length} found` : `${everything.length} in all`;
@@ -62,6 +62,8 @@ function filterStack(stack, isOn, opens) {
     stack.same.hidden = same === 0;
   }
   stack.element.hidden = isOn && number + same === 0;
+  stack.found.hidden = !isOn;
+  stack.found.textContent = `${number + same} found`;
   if (opens && number + same > 0) {
     stack.wasOpen ??= stack.element.open;
     stack.element.open = true;
@@ -71,6 +73,20 @@ function filterStack(stack, isOn, opens) {
     if (stack.same) stack.same.open = false;
     stack.wasOpen = null;
   }
+}
+
+/** Permissions have no risk, effect or type of their own: they can be searched, not filtered. */
+function filterPermissions(element, isOn) {
+  if (!element) return;
+  const isSearch = wanted.words.length > 0 && wanted.risks.size + wanted.effects.size === 0 && wanted.type === "";
+  for (const table of element.querySelectorAll(".wide")) {
+    for (const row of table.querySelectorAll("tbody tr")) {
+      const text = isOn ? row.textContent.toLowerCase() : "";
+      row.hidden = isOn && !(isSearch && wanted.words.every((word) => text.includes(word)));
+    }
+    table.hidden = !table.querySelector("tbody tr:not([hidden])");
+  }
+  element.hidden = !element.querySelector(".wide:not([hidden])");
 }
 
 /** A group of buttons of which any number can be pressed. */
@@ -91,12 +107,20 @@ function choices(legend, options, set) {
   return h("fieldset", {}, h("legend", {}, legend), ...buttons);
 }
 
+/** Opens or closes all stacks that are shown. */
+function openAll() {
+  const shown = [...list.querySelectorAll(".stack:not([hidden])")];
+  const isOpen = shown.every((one) => one.open);
+  for (const one of shown) one.open = !isOpen;
+}
+
 function counted(is) {
   return everything.filter(is).length;
 }
 
-const search = h("input", { type: "search", id: "search", placeholder: "Search names, types, values, causes", "aria-label": "Search", "aria-keyshortcuts": "Control+K", autocomplete: "off", spellcheck: "false" });
+const search = h("input", { type: "search", id: "search", placeholder: "Search names, types, values, causes (Ctrl+K)", "aria-label": "Search", "aria-keyshortcuts": "Control+K", autocomplete: "off", spellcheck: "false" });
 const reset = h("button", { type: "button", hidden: true, onclick: clear }, "Show all");
+const opener = h("button", { type: "button", onclick: openAll }, "Open or close all");
 const types = [...new Set(everything.map((item) => item.type))].sort();
 const typeChooser = h("select", { "aria-label": "Type" }, h("option", { value: "" }, "All types"),
   ...types.map((type) => h("option", { value: type }, `${type} (${counted((item) => item.type === type)})`)));
@@ -113,6 +137,7 @@ function seek() {
 search.addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(seek, 120);
+  toTop();
 });
 search.addEventListener("change", seek);
 search.addEventListener("keydown", (event) => {
@@ -122,6 +147,11 @@ typeChooser.addEventListener("change", () => {
   wanted.type = typeChooser.value;
   apply();
 });
+
+/** Takes what is found into sight. */
+function toTop() {
+  if (tools.getBoundingClientRect().top > 100) tools.scrollIntoView();
+}
 
 function clear() {
   search.value = "";
@@ -140,6 +170,7 @@ const views = { list: h("button", { type: "button", onclick: () => showView("lis
 function showView(name) {
   for (const [other, button] of Object.entries(views)) button.setAttribute("aria-pressed", String(other === name));
   list.hidden = name !== "list";
+  opener.hidden = name !== "list";
   trees.element.hidden = name !== "trees";
   if (name === "trees") {
     if (!trees.environment) trees.show(0);
@@ -148,7 +179,7 @@ function showView(name) {
 }
 
 const tools = h("div", { id: "tools", role: "search", "aria-label": "Search and filter" },
-  h("div", { class: "row" }, h("fieldset", {}, h("legend", {}, "View"), views.list, views.trees), search, typeChooser, found, reset),
+  h("div", { class: "row" }, h("fieldset", {}, h("legend", {}, "View"), views.list, views.trees), search, typeChooser, found, reset, opener),
   h("div", { class: "row" },
     choices("Risk", RISKS.map((risk) => ({ value: risk, label: `${risk === "high" ? "! " : ""}${risk} ${counted((item) => item.risk === risk)}` })), wanted.risks),
     choices("Effect", TAGS.map(({ name, sign, word }) => ({
@@ -182,7 +213,8 @@ document.addEventListener("click", (event) => {
 document.addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
     event.preventDefault();
-    search.focus();
+    toTop();
+    search.focus({ preventScroll: true });
     search.select();
   }
 });
