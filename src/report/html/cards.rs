@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap as HashMap;
 use super::danger::Entry;
 use super::markup::Markup;
 use super::{changes, permissions, words};
-use crate::analyze::ComponentChange;
+use crate::analyze::{ComponentChange, PropertyReport, Risk};
 
 /// So many cards of a list are shown before the rest is folded up, and so many lines of a card.
 const CARDS: usize = 12;
@@ -81,6 +81,9 @@ fn single(out: &mut Markup, entry: &Entry<'_>, names_environment: bool) {
     who(out, entry, true, names_environment);
     if let Some((_, change)) = entry.change {
         reasons(out, change, change.physical_id.as_deref());
+        if change.danger.is_none() {
+            properties(out, change);
+        }
     }
 }
 
@@ -102,7 +105,7 @@ fn several(out: &mut Markup, card: &[&Entry<'_>], names_environment: bool) {
         card.iter().filter_map(|entry| entry.change).map(|(_, change)| change).collect();
     let Some(first) = changes.first() else { return };
     out.raw("<span class=\"s\">").raw(words::sign(first)).raw("</span> <b>");
-    out.raw(words::effect(first)).raw(": ").number(changes.len()).raw("</b>");
+    out.number(changes.len()).raw(" ").raw(words::effect(first)).raw("</b> <span class=\"t\">");
     let mut types: Vec<(String, usize)> = Vec::new();
     for change in &changes {
         let kind = words::kind(change);
@@ -111,9 +114,10 @@ fn several(out: &mut Markup, card: &[&Entry<'_>], names_environment: bool) {
             None => types.push((kind, 1)),
         }
     }
-    for (kind, number) in &types {
-        out.raw(" <span class=\"t\">").number(*number).raw(" × ").text(kind).raw("</span>");
+    for (at, (kind, number)) in types.iter().enumerate() {
+        out.raw(if at == 0 { "" } else { ", " }).number(*number).raw(" × ").text(kind);
     }
+    out.raw("</span>");
     reasons(out, first, None);
     limited(out, card, (LINES, "who"), |out, entry| {
         out.raw("<li>");
@@ -145,6 +149,22 @@ fn who(out: &mut Markup, entry: &Entry<'_>, says_effect: bool, names_environment
     if names_environment {
         let environment = &entry.part.environment.environment;
         out.raw(" <span class=\"q\">").text(&environment.to_string()).raw("</span>");
+    }
+}
+
+/// Writes which properties are dangerous, the first few of them.
+fn properties(out: &mut Markup, change: &ComponentChange) {
+    let is_high = |one: &&PropertyReport| one.broadens_permissions || one.risk == Risk::High;
+    let high: Vec<&PropertyReport> = change.properties.iter().filter(is_high).collect();
+    let shown = high.len().min(LINES);
+    for (at, one) in high[..shown].iter().enumerate() {
+        out.raw(if at == 0 { "<p class=\"why\">in " } else { ", " }).code(one.path());
+    }
+    if shown < high.len() {
+        out.raw(" and ").number(high.len() - shown).raw(" more");
+    }
+    if shown > 0 {
+        out.raw("</p>");
     }
 }
 

@@ -173,8 +173,8 @@ pub(super) fn verdict(out: &mut Markup, parts: &[Part<'_>], dangers: &Dangers<'_
         let same: usize = parts.iter().map(|part| part.environment.unchanged.len()).sum();
         out.raw(" <span class=\"g\">= ").number(same).raw(" unchanged</span>");
         if unknown > 0 {
-            out.raw("</p><p class=\"q\">No rule says anything about ");
-            out.number(unknown).raw(" of them.");
+            out.raw("</p><p class=\"q\">No rule says how dangerous ").number(unknown);
+            out.raw(if unknown == 1 { " of them is." } else { " of them are." });
         }
         out.raw("</p>");
     }

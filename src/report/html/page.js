@@ -4,14 +4,11 @@ const list = document.getElementById("list");
 const trees = new Trees();
 const found = h("p", { id: "found", role: "status" });
 /** Of each stack its element, its changes with their elements, and what stays in it. */
-const stacks = [...list.querySelectorAll(".stack:not(.perms)")].map((element) => ({
-  element,
-  items: [],
-  same: element.querySelector(":scope > .same"),
-  sameItems: [],
-  wasOpen: null,
-  found: element.querySelector("summary").appendChild(h("span", { class: "g mv", hidden: true })),
-}));
+const stacks = [...list.querySelectorAll(".stack:not(.perms)")].map((element) => {
+  const found = h("span", { class: "g mv", hidden: true });
+  element.querySelector("summary").append(" ", found);
+  return { element, found, items: [], same: element.querySelector(":scope > .same"), sameItems: [], wasOpen: null };
+});
 
 {
   const byElement = new Map(stacks.map((stack) => [stack.element, stack]));
@@ -150,7 +147,7 @@ typeChooser.addEventListener("change", () => {
 
 /** Takes what is found into sight. */
 function toTop() {
-  if (tools.getBoundingClientRect().top > 100) tools.scrollIntoView();
+  if (tools.getBoundingClientRect().top > 100) document.getElementById("changes").scrollIntoView();
 }
 
 function clear() {

@@ -58,7 +58,17 @@ function grow(environment, side) {
     nodes.set(item, node);
   }
   merge(root, nodes);
+  sort(root);
   return { root, nodes };
+}
+
+const NAMES = new Intl.Collator("en", { numeric: true });
+
+/** Puts what is in a node in the order of its names, so that both sides have the same order. */
+function sort(node) {
+  const sorted = [...node.children].sort(([one], [other]) => NAMES.compare(one, other));
+  node.children = new Map(sorted);
+  for (const one of node.children.values()) sort(one);
 }
 
 /** What the CDK calls `Resource` or `Default` is its construct: one row for both. */
@@ -551,6 +561,8 @@ class Trees {
     const path = document.createElementNS(SVG, "path");
     path.setAttribute("d", `M0,${from} C${width / 2},${from} ${width / 2},${to} ${width},${to}`);
     const classes = [];
+    const isFar = (y) => y < 0 || y > this.lines.clientHeight;
+    if (isFar(from) || isFar(to)) classes.push("far");
     if (items.some((item) => item.effect === "replace")) classes.push("replace");
     if (items.some((item) => item.risk === "high")) classes.push("high");
     const isOn = (node) => node && (node === left || node === right);
