@@ -6,17 +6,23 @@ mod program;
 #[path = "schemas/validate.rs"]
 mod validate;
 
+use cdkr::analyze::model::{Certainty, ComponentKind, PropertyChange};
+use cdkr::analyze::{
+    Action, ChangeEffect, ChangePlace, ChangeReport, ComponentChange, EnvironmentReport,
+    PermissionChange, PermissionKind, PropertyReport, Risk, StackFate, StackReport,
+};
 use cdkr::history::{
     Decided, Event, Log, Move, Refactor, ResourceRecord, StackKey, StackRecord, StackUpdate, What,
 };
-use cdkr::model::Location;
+use cdkr::model::{Environment, Location, Value};
+use cdkr::report::changes_json;
 use cdkr::settings::{Scope, Settings, Surroundings, Typed};
 use program::{Place, app};
 use serde_json::{Value as Json, json};
 use validate::{Properties, problems};
 
-const NAMES: [&str; 6] =
-    ["override-file", "refactor-file", "skip-file", "cdk-json", "comparison", "history"];
+const NAMES: [&str; 7] =
+    ["override-file", "refactor-file", "skip-file", "cdk-json", "comparison", "history", "diff"];
 
 fn schema(name: &str) -> Json {
     serde_json::from_str(&Place::new().out(&["schema", name])).unwrap()
@@ -229,4 +235,133 @@ fn every_line_of_a_history_is_as_the_schema_says() {
     }
     let other = json!({"version": 1, "parents": [], "at": "", "what": {}, "hash": "no"});
     assert!(!problems(&schema, &other, Properties::AsSaid).is_empty());
+}
+
+/// A change of which everything is known.
+fn change(kind: ComponentKind, effect: ChangeEffect, risk: Risk) -> ComponentChange {
+    let place = |id: &str| {
+        Some(ChangePlace {
+            stack: "A".into(),
+            logical_id: id.into(),
+            path: Some(format!("A/{id}").into()),
+        })
+    };
+    let property = |change, replaces| PropertyReport {
+        change,
+        old_path: Some("Properties.Old".into()),
+        new_path: Some("Properties.New".into()),
+        old: Some(Value::Null),
+        new: Some(Value::from("x")),
+        name_only: true,
+        replaces,
+        cause: Some("`A.Y` is replaced".into()),
+        risk,
+        broadens_permissions: false,
+    };
+    ComponentChange {
+        kind,
+        subtype: Some("AWS::SQS::Queue".into()),
+        before: place("X"),
+        after: place("Y"),
+        physical_id: Some("queue".into()),
+        effect,
+        certainty: Certainty::Possible,
+        evidence: Some("equal content".into()),
+        risk,
+        rule: Some("a rule".into()),
+        action: Some(Action::Reject),
+        danger: Some("It is lost.".into()),
+        causes: vec!["`A.Y` is replaced".into()],
+        properties: vec![
+            property(PropertyChange::Insert, None),
+            property(PropertyChange::Remove, None),
+            property(PropertyChange::Update, Some(Certainty::Certain)),
+            property(PropertyChange::Move, Some(Certainty::Possible)),
+        ],
+    }
+}
+
+/// Everything that can happen, and next to it a change of which as little is known as can be.
+fn everything() -> ChangeReport {
+    use ChangeEffect as E;
+    let kinds = ComponentKind::NAMES.map(|(_, kind)| change(kind, E::Update, Risk::Low));
+    let effects = [E::Nothing, E::TemplateOnly, E::Add, E::Replace, E::Retain, E::Remove];
+    let effects = effects.map(|effect| change(ComponentKind::Resource, effect, Risk::High));
+    let little = ComponentChange {
+        subtype: None,
+        before: None,
+        after: None,
+        physical_id: None,
+        evidence: None,
+        rule: None,
+        danger: None,
+        causes: Vec::new(),
+        properties: vec![PropertyReport {
+            old_path: None,
+            new_path: None,
+            old: None,
+            new: None,
+            cause: None,
+            ..effects[0].properties[0].clone()
+        }],
+        ..change(ComponentKind::Output, E::Add, Risk::Unknown)
+    };
+    let actions = [None, Some(Action::Approve), Some(Action::None)];
+    let actions = actions.map(|action| ComponentChange { action, ..little.clone() });
+    let permission = |kind| PermissionChange {
+        stack: "A".into(),
+        logical_id: "X".into(),
+        resource_type: "AWS::IAM::Role".into(),
+        kind,
+        added: kind == PermissionKind::Statement,
+        broadens: true,
+        text: vec!["a".into(), "b".into()],
+    };
+    use PermissionKind as P;
+    let permissions = [
+        P::Statement,
+        P::ManagedPolicy,
+        P::PermissionsBoundary,
+        P::Membership,
+        P::Assignment,
+        P::SecurityGroupRule,
+        P::PublicAccess,
+    ];
+    let stack = |fate| StackReport { name: "A".into(), fate, resources: (1, 2) };
+    let place = change(ComponentKind::Resource, E::Nothing, Risk::Low).before.unwrap();
+    let bare = ChangePlace { path: None, ..place.clone() };
+    let environment = EnvironmentReport {
+        environment: Environment::new("111111111111", "eu-west-1"),
+        stacks: [StackFate::New, StackFate::Kept, StackFate::Left].map(stack).into(),
+        changes: kinds.into_iter().chain(effects).chain(actions).collect(),
+        unchanged: vec![("AWS::SQS::Queue".into(), place), ("AWS::SQS::Queue".into(), bare)],
+        permissions: permissions.map(permission).into(),
+    };
+    let quiet = EnvironmentReport {
+        environment: Environment::new("222222222222", "eu-west-1"),
+        stacks: Vec::new(),
+        changes: Vec::new(),
+        unchanged: Vec::new(),
+        permissions: Vec::new(),
+    };
+    ChangeReport { environments: vec![environment, quiet] }
+}
+
+#[test]
+fn every_report_of_changes_is_as_the_schema_says() {
+    let schema = schema("diff");
+    let answer: Json = serde_json::from_str(&changes_json(&everything())).unwrap();
+    assert_eq!(problems(&schema, &answer, Properties::All), Vec::<String>::new());
+    for (pointer, wrong) in [
+        ("/version", json!(2)),
+        ("/environments/0/changes/0/effect", json!("explode")),
+        ("/environments/0/changes/0/risk", json!(3)),
+        ("/environments/0/changes/0/before/logicalId", json!(null)),
+        ("/environments/0/changes/0/properties/0/replaces", json!(true)),
+        ("/environments/0/stacks/0/before", json!(-1)),
+    ] {
+        let mut other = answer.clone();
+        *other.pointer_mut(pointer).unwrap() = wrong;
+        assert!(!problems(&schema, &other, Properties::AsSaid).is_empty(), "{pointer}");
+    }
 }

@@ -192,8 +192,14 @@ fn group(common: Common, units: &[Unit<'_>], mut inner: Vec<Group>) -> Group {
     Group { common, members: members(units), inner }
 }
 
+/// Resources first, and of them those that go or are replaced.
 fn by_component(units: &[Unit<'_>]) -> Vec<Group> {
     let parts = split(units, |unit| (unit.change.kind, unit.change.subtype.as_ref()));
+    let mut parts: Vec<_> = parts.into_iter().collect();
+    parts.sort_by_key(|((kind, _), units)| {
+        let worst = units.iter().map(|unit| unit.change.effect).max();
+        (*kind != ComponentKind::Resource, Reverse(worst))
+    });
     let groups = parts.into_iter().map(|((kind, subtype), units)| {
         group(Common::Component(kind, subtype.cloned()), &units, by_happening(&units))
     });

@@ -56,12 +56,12 @@ pub(super) struct Line {
 /// Returns blocks for some of the changes, in the order of their first ones.
 pub(super) fn blocks<'r>(
     report: &'r EnvironmentReport,
-    members: impl Iterator<Item = usize>,
+    members: &[usize],
     style: Style,
 ) -> Vec<Block<'r>> {
     let mut known: BTreeMap<(Happens, Phrase, Says<'r>), (usize, Vec<Phrase>)> = BTreeMap::new();
-    for (number, member) in members.enumerate() {
-        let Some(change) = report.changes.get(member) else { continue };
+    for (number, member) in members.iter().enumerate() {
+        let Some(change) = report.changes.get(*member) else { continue };
         let component = words::component(change.kind, change.subtype.as_ref());
         let key = (Happens::of(change), component, says(change, style));
         let entry = known.entry(key).or_insert_with(|| (number, Vec::new()));
@@ -85,7 +85,7 @@ fn says(change: &ComponentChange, style: Style) -> Says<'_> {
         evidence: change.evidence.as_deref().filter(|_| style.verbose || style.explain),
         causes: &change.causes,
         more: change.properties.len() - shown.len(),
-        properties: shown.into_iter().map(|one| line(one, style)).collect(),
+        properties: shown.into_iter().map(|one| line(one, &change.causes, style)).collect(),
     }
 }
 
@@ -126,7 +126,7 @@ fn properties(change: &ComponentChange, style: Style) -> Vec<&PropertyReport> {
     shown
 }
 
-fn line(property: &PropertyReport, style: Style) -> Line {
+fn line(property: &PropertyReport, causes: &[String], style: Style) -> Line {
     let width = if style.verbose { usize::MAX } else { VALUE_WIDTH };
     let (old, new) = (property.old.as_ref(), property.new.as_ref());
     let is_shown = property.change != PropertyChange::Move && old != new;
@@ -138,7 +138,7 @@ fn line(property: &PropertyReport, style: Style) -> Line {
         values: words::values(property.change, old, new, width),
         old: text(old, old_text),
         new: text(new, new_text),
-        remarks: words::remarks(property),
+        remarks: words::remarks(property, causes),
     }
 }
 

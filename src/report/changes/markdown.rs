@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 use super::blocks::{Block, Line, blocks};
 use super::phrase::{Phrase, fence, span};
 use super::rows::{Row, rows};
-use super::{is_dangerous, words};
+use super::{dangers, is_dangerous, words};
 use crate::analyze::{
-    ChangeReport, Common, EnvironmentReport, Group, PermissionChange, Risk, StackFate,
-    aggregate_where,
+    ChangeReport, Common, EnvironmentReport, Group, PermissionChange, StackFate, aggregate_where,
 };
 use crate::report::text::count;
 use crate::report::{Style, permissions};
@@ -144,13 +143,10 @@ fn environment(report: &EnvironmentReport) -> Vec<Section> {
         units: vec![Unit { weight: Weight::Summary, text: summary(report), number: 1 }],
         after: "",
     }];
-    let dangerous = report.changes.iter().enumerate().filter(|(_, one)| is_dangerous(one));
-    let units = blocks(report, dangerous.map(|(member, _)| member), style);
-    sections.push(Section {
-        before: format!("\n**{}**\n\n", words::risk(Risk::High)),
-        units: units.iter().map(danger).collect(),
-        after: "",
-    });
+    for (heading, members) in dangers(report) {
+        let units = blocks(report, &members, style).iter().map(danger).collect();
+        sections.push(Section { before: format!("\n**{heading}**\n\n"), units, after: "" });
+    }
     let (broader, other): (Vec<_>, Vec<_>) =
         report.permissions.iter().cloned().partition(|change| change.broadens);
     sections.extend(permitted(report, &broader, Weight::Broader));
@@ -164,7 +160,7 @@ fn environment(report: &EnvironmentReport) -> Vec<Section> {
 
 fn summary(report: &EnvironmentReport) -> String {
     let place = span(&report.environment.to_string());
-    let mut text = format!("\n{place}: {}\n", words::summary(report));
+    let mut text = format!("\n{place}: {}\n", words::summary(report).join(" "));
     for (fate, label) in [
         (StackFate::New, "new stacks"),
         (StackFate::Left, "stacks that the app does not have any more, and that stay"),
@@ -186,7 +182,10 @@ fn danger(block: &Block<'_>) -> Unit {
     let (sign, heading) = block.heading();
     let mut lines = vec![format!("- `{sign}` {}", heading.markdown())];
     let says = &block.says;
-    lines.extend(block.places.iter().map(|place| format!("  - {}", place.markdown())));
+    match &block.places[..] {
+        [place] => lines = vec![format!("{}: {}", lines.concat(), place.markdown())],
+        all => lines.extend(all.iter().map(|place| format!("  - {}", place.markdown()))),
+    }
     let prose = |text: &str| Phrase::default().prose(text).markdown();
     lines.extend(says.danger.map(|danger| format!("  - **{}**", prose(danger))));
     lines.extend(says.reason.iter().map(|reason| format!("  - {}", reason.markdown())));

@@ -19,11 +19,20 @@ pub use markdown::{CHANGES_MARKER, COMMENT_LIMIT, changes_markdown};
 pub use spoken::{spoken, with_action};
 pub use text::changes;
 
-use crate::analyze::{ComponentChange, Risk};
+use crate::analyze::{ComponentChange, EnvironmentReport, Risk};
 
 /// Whether a change is shown in full wherever changes are shown.
 fn is_dangerous(change: &ComponentChange) -> bool {
     change.risk == Risk::High || change.danger.is_some()
+}
+
+/// The dangerous changes under their headings: places in the list of changes. What is lost is said
+/// even if a rule calls it harmless.
+fn dangers(report: &EnvironmentReport) -> [(&'static str, Vec<usize>); 2] {
+    let changes = || report.changes.iter().enumerate().filter(|(_, one)| is_dangerous(one));
+    let (high, allowed): (Vec<_>, Vec<_>) = changes().partition(|(_, one)| one.risk == Risk::High);
+    let members = |all: Vec<(usize, _)>| all.into_iter().map(|(member, _)| member).collect();
+    [(words::risk(Risk::High), members(high)), ("Lost, at no high risk", members(allowed))]
 }
 
 #[cfg(test)]

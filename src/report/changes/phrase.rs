@@ -139,7 +139,7 @@ mod tests {
         );
         assert_eq!(
             sentence("see <b>x</b> #12, @team: [a](http://b) *now*."),
-            "see `<b>x</b>` `#12`, `@team`: `[a](http://b)` `*now*`."
+            "see `<b>x</b>` `#12`, `@team`: `[a](http://b`) `*now*`."
         );
         assert_eq!(sentence("an odd ` one"), "an odd  one");
         assert_eq!(sentence("(x_y)."), "(`x_y`).");

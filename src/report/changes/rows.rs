@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::phrase::Phrase;
 use super::words;
-use crate::analyze::model::PropertyChange;
+use crate::analyze::model::{Certainty, PropertyChange};
 use crate::analyze::{
     Aspect, ChangeEffect, Common, ComponentChange, EnvironmentReport, Group, Happens, Risk,
 };
@@ -40,21 +40,33 @@ pub(super) struct Row {
 pub(super) fn rows(report: &EnvironmentReport, groups: &[Group], style: Style) -> Vec<Row> {
     let mut rows = Vec::new();
     for group in groups {
-        add(report, group, (0, None), style, &mut rows);
+        let place = Around { depth: 0, happens: None, members: &[] };
+        add(report, group, place, style, &mut rows);
     }
     rows
+}
+
+/// What the rows around a row have said.
+#[derive(Clone, Copy)]
+struct Around<'g> {
+    depth: usize,
+    happens: Option<Happens>,
+    /// Those of which the places are shown.
+    members: &'g [usize],
 }
 
 fn add(
     report: &EnvironmentReport,
     group: &Group,
-    (depth, mut happens): (usize, Option<Happens>),
+    around: Around<'_>,
     style: Style,
     rows: &mut Vec<Row>,
 ) {
+    let Around { depth, mut happens, members } = around;
+    let is_known = members == group.members;
     let mut row = Row {
         depth,
-        number: group.members.len(),
+        number: if is_known { 0 } else { group.members.len() },
         component: Phrase::default(),
         sign: String::new(),
         what: Phrase::default(),
@@ -73,13 +85,16 @@ fn add(
         }
     }
     row.what = what(&group.common, happens);
-    if group.inner.is_empty() {
+    let is_same = |inner: &Group| inner.members == group.members;
+    let is_shown = group.inner.iter().all(is_same);
+    if is_shown && !is_known {
         row.places = places(report, &group.members, style);
     }
     rows.push(row);
     let shown = group.inner.len().min(style.limit());
     for inner in &group.inner[..shown] {
-        add(report, inner, (depth + 1, happens), style, rows);
+        let members = if is_shown { &group.members[..] } else { &[] };
+        add(report, inner, Around { depth: depth + 1, happens, members }, style, rows);
     }
     if shown < group.inner.len() {
         rows.push(Row {
@@ -98,6 +113,9 @@ fn add(
 fn what(common: &[Common], happens: Option<Happens>) -> Phrase {
     let change = happens.and_then(|happens| happens.property);
     let (change, is_name) = change.unwrap_or((PropertyChange::Update, false));
+    let is_replaced = happens.is_some_and(|happens| {
+        happens.effect == ChangeEffect::Replace && happens.certainty == Certainty::Certain
+    });
     let mut effect = Phrase::default();
     let mut property = Phrase::default();
     let mut value = Phrase::default();
@@ -112,11 +130,13 @@ fn what(common: &[Common], happens: Option<Happens>) -> Phrase {
             Common::Causes(causes) => remarks.push(because(causes)),
             Common::Properties { paths, replaces, risk } => {
                 property = self::paths(paths, change);
-                remarks.push(words::replaces(*replaces));
+                // What replaces it for certain is all that is said of what is replaced.
+                remarks.push(words::replaces(replaces.filter(|_| !is_replaced)));
                 if *risk == Risk::High {
                     remarks.push(Phrase::default().words("high risk"));
                 }
             }
+            Common::Values(old, new) if old == new => {}
             Common::Values(old, new) => {
                 value = words::values(change, old.as_ref(), new.as_ref(), VALUE_WIDTH);
             }
@@ -128,11 +148,8 @@ fn what(common: &[Common], happens: Option<Happens>) -> Phrase {
             }
         }
     }
-    let is_plain = common.iter().any(|one| match one {
-        Common::Happens(happens) => happens.effect == ChangeEffect::Update && !happens.moved,
-        _ => false,
-    });
-    if is_plain && !property.is_empty() {
+    let is_update = happens.is_some_and(|happens| happens.effect == ChangeEffect::Update);
+    if is_update && !property.is_empty() {
         effect = Phrase::default();
     }
     if is_name && common.iter().any(|one| matches!(one, Common::Happens(_))) {

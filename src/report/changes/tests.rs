@@ -29,9 +29,8 @@ fn every_change_is_listed_with_its_values_on_request() {
         let place = one.place().unwrap();
         assert!(text.contains(&format!("{}.{}", place.stack, place.logical_id)), "{place:?}");
         for value in one.properties.iter().flat_map(|one| [&one.old, &one.new]).flatten() {
-            // Values that stay as they are, but mean something else, have no new value to show.
             let value = crate::template::json::to_compact(value);
-            assert!(text.contains(&value) || value == "{\"Ref\":\"Table9C21\"}", "{value}");
+            assert!(text.contains(&value), "{value}");
         }
     }
     insta::assert_snapshot!(text);
@@ -194,7 +193,8 @@ fn a_comment_is_never_longer_than_its_limit() {
     }
     let text = changes_markdown(&report, 2_000);
     assert!(
-        text.contains("the places of 40 moves") && !text.contains("dangerous change"),
+        text.contains("Left out: 280 other changes, the places of 3")
+            && !text.contains("dangerous change"),
         "{text}"
     );
 }

@@ -2,10 +2,10 @@
 
 use super::blocks::{Block, Line, blocks};
 use super::rows::{Row, rows};
-use super::{is_dangerous, words};
+use super::{dangers, is_dangerous, words};
 use crate::analyze::model::PropertyChange;
 use crate::analyze::{
-    ChangeEffect, ChangeReport, Common, EnvironmentReport, Group, Risk, StackFate, aggregate_where,
+    ChangeEffect, ChangeReport, Common, EnvironmentReport, Group, StackFate, aggregate_where,
 };
 use crate::report::text::{columns, paint, plain, shorten, wrapped};
 use crate::report::{Style, permissions};
@@ -15,6 +15,8 @@ use unicode_width::UnicodeWidthStr;
 const LINE_WIDTH: usize = 100;
 /// Longest text of a cell.
 const CELL_WIDTH: usize = 110;
+/// How wide a column of such cells may become.
+const COLUMN_WIDTH: usize = 60;
 
 /// Renders what a deployment will do for a terminal: how much, in each environment; what is
 /// dangerous, in full; then the rest, what is alike in one line, or one by one if the style is
@@ -44,7 +46,14 @@ pub fn changes(report: &ChangeReport, style: Style) -> String {
 /// How much happens, and which stacks come and go.
 fn summary(report: &EnvironmentReport) -> String {
     let place = plain(&report.environment.to_string()).into_owned();
-    let mut lines = wrapped(&format!("{place}: {}", words::summary(report)), LINE_WIDTH);
+    // A number stays on the line of what it counts.
+    let parts = words::summary(report).join(" ").replace(' ', "\u{a0}");
+    let parts = [",", ";", ":"]
+        .iter()
+        .fold(parts, |parts, end| parts.replace(&format!("{end}\u{a0}"), &format!("{end} ")));
+    let lines = wrapped(&format!("{place}: {parts}"), LINE_WIDTH);
+    let mut lines: Vec<String> =
+        lines.into_iter().map(|line| line.replace('\u{a0}', " ")).collect();
     if let Some(first) = lines.first_mut() {
         *first = first.replacen(&place, &paint::heading(&place), 1);
     }
@@ -63,11 +72,11 @@ fn summary(report: &EnvironmentReport) -> String {
 
 fn environment(report: &EnvironmentReport, style: Style) -> Vec<String> {
     let mut parts = Vec::new();
-    let dangerous = report.changes.iter().enumerate().filter(|(_, one)| is_dangerous(one));
-    let dangerous = blocks(report, dangerous.map(|(member, _)| member), style);
-    if !dangerous.is_empty() {
-        let heading = paint::loss(words::risk(Risk::High));
-        parts.push(format!("{heading}\n{}", listed(&dangerous)));
+    for (heading, members) in dangers(report) {
+        if !members.is_empty() {
+            let blocks = listed(&blocks(report, &members, style));
+            parts.push(format!("{}\n{blocks}", paint::loss(heading)));
+        }
     }
     for group in aggregate_where(report, |change| !is_dangerous(change)) {
         let heading = group.common.iter().find_map(|common| match common {
@@ -75,7 +84,7 @@ fn environment(report: &EnvironmentReport, style: Style) -> Vec<String> {
             _ => None,
         });
         let lines = if style.verbose {
-            listed(&blocks(report, group.members.iter().copied(), style))
+            listed(&blocks(report, &group.members, style))
         } else {
             at_a_glance(report, &group, style)
         };
@@ -92,10 +101,23 @@ fn at_a_glance(report: &EnvironmentReport, group: &Group, style: Style) -> Strin
     let rows = rows(report, &group.inner, style);
     let widest = rows.iter().map(|row| row.number.to_string().len()).max().unwrap_or(1);
     let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, widest)).collect();
+    // A few wide cells do not push everything to the right.
+    let wide = cells.iter().filter_map(|row| row.get(2)).map(|cell| cell.width());
+    let wide = wide.filter(|width| *width <= COLUMN_WIDTH).max().unwrap_or(0);
+    let cells: Vec<Vec<String>> = cells.into_iter().map(|row| joined(row, wide)).collect();
     let lines = columns(&cells).into_iter().zip(&rows).map(|(line, row)| {
         if row.sign.is_empty() { line } else { line.replacen(&row.sign, &painted(row), 1) }
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What happens and where as one cell.
+fn joined(mut row: Vec<String>, wide: usize) -> Vec<String> {
+    if let (Some(places), Some(what)) = (row.pop(), row.pop()) {
+        let blanks = " ".repeat(wide.saturating_sub(what.width()) + 2);
+        row.push(if places.is_empty() { what } else { format!("{what}{blanks}{places}") });
+    }
+    row
 }
 
 fn cells(row: &Row, widest: usize) -> Vec<String> {

@@ -52,8 +52,12 @@ impl Happens {
             }
             ChangeEffect::Remove => ("removed", "may be removed"),
         };
-        let words = if self.certainty == Certainty::Certain { certain } else { possible };
-        if self.moved { format!("moved, {words}") } else { words.to_owned() }
+        match (self.moved, self.certainty) {
+            (false, Certainty::Certain) => certain.to_owned(),
+            (false, Certainty::Possible) => possible.to_owned(),
+            (true, Certainty::Certain) => format!("moved and {certain}"),
+            (true, Certainty::Possible) => format!("moved, {possible}"),
+        }
     }
 }
 
@@ -92,8 +96,7 @@ pub(super) fn place(change: &ComponentChange, style: Style) -> Phrase {
     }
 }
 
-/// Old and new value: `1 → 2`; one of them if the other one is not there; nothing if they are the
-/// same.
+/// Old and new value: `1 → 2`; one of them if the other one is not there, or they are the same.
 pub(super) fn values(
     change: PropertyChange,
     old: Option<&Value>,
@@ -104,7 +107,7 @@ pub(super) fn values(
     let phrase = Phrase::default();
     match (old, new) {
         (None, None) => phrase,
-        (Some(old), Some(new)) if old == new => phrase,
+        (Some(old), Some(new)) if old == new => phrase.code(new_text),
         // Where it stands is what changes; what is in it is told by other changes.
         _ if change == PropertyChange::Move => phrase,
         (None, Some(_)) => phrase.code(new_text),
@@ -133,12 +136,13 @@ pub(super) fn path(property: &PropertyReport) -> Phrase {
     }
 }
 
-/// What is to be known of the change of a property besides its values.
-pub(super) fn remarks(property: &PropertyReport) -> Phrase {
+/// What is to be known of the change of a property besides its values. What its component follows
+/// from is not said again.
+pub(super) fn remarks(property: &PropertyReport, causes: &[String]) -> Phrase {
     let words = |is: bool, words: &str| {
         if is { Phrase::default().words(words) } else { Phrase::default() }
     };
-    let cause = property.cause.as_ref();
+    let cause = property.cause.as_ref().filter(|cause| !causes.contains(cause));
     Phrase::joined(
         [
             replaces(property.replaces),
@@ -191,7 +195,8 @@ fn is_replaced(change: &ComponentChange, certainty: Certainty) -> bool {
 }
 
 /// Says how much happens: `12 stacks: 3 moves, 1 replacement (high risk); 40 resources unchanged`.
-pub(super) fn summary(report: &EnvironmentReport) -> String {
+/// In parts, between which a line may be broken.
+pub(super) fn summary(report: &EnvironmentReport) -> Vec<String> {
     let mut parts = Vec::new();
     let resources: Vec<&ComponentChange> =
         report.changes.iter().filter(|one| one.kind == ComponentKind::Resource).collect();
@@ -210,12 +215,23 @@ pub(super) fn summary(report: &EnvironmentReport) -> String {
             parts.extend(counted(all.count(), high, &kind.to_string().to_lowercase()));
         }
     }
-    let what = if parts.is_empty() { "nothing changes".to_owned() } else { parts.join(", ") };
-    let unchanged = match report.unchanged.len() {
-        0 => String::new(),
-        number => format!("; {} unchanged", count(number, "resource")),
-    };
-    format!("{}: {what}{unchanged}", count(report.stacks.len(), "stack"))
+    if parts.is_empty() {
+        parts.push("nothing changes".to_owned());
+    }
+    let unchanged = report.unchanged.len();
+    if unchanged > 0 {
+        parts.push(format!("{} unchanged", count(unchanged, "resource")));
+    }
+    let last = parts.len() - 1;
+    for (at, part) in parts.iter_mut().enumerate() {
+        part.push_str(match at {
+            _ if at == last => "",
+            _ if at + 1 == last && unchanged > 0 => ";",
+            _ => ",",
+        });
+    }
+    parts.insert(0, format!("{}:", count(report.stacks.len(), "stack")));
+    parts
 }
 
 fn counted(number: usize, high: usize, noun: &str) -> Option<String> {
