@@ -95,18 +95,22 @@ fn choose(sections: &mut [Section], mut room: usize) -> BTreeMap<Weight, usize> 
     let mut left: BTreeMap<Weight, usize> = BTreeMap::new();
     for (weight, at, number) in order {
         let section = &sections[at];
+        // A list ends where one of its entries does not fit, so that the reader knows what is left.
+        if let Some(left) = left.get_mut(&weight) {
+            *left += section.units[number].number;
+            continue;
+        }
         let around = if taken[at].contains(&true) {
             0
         } else {
             length(&section.before) + length(section.after)
         };
         let needed = around + length(&section.units[number].text);
-        // A list ends where one of its entries does not fit, so that the reader knows what is left.
-        if needed <= room && !left.contains_key(&weight) {
+        if needed <= room {
             room -= needed;
             taken[at][number] = true;
         } else {
-            *left.entry(weight).or_default() += section.units[number].number;
+            left.insert(weight, section.units[number].number);
         }
     }
     for (section, taken) in sections.iter_mut().zip(taken) {

@@ -125,7 +125,7 @@ fn what(common: &[Common], happens: Option<Happens>) -> Phrase {
             Common::Risk(_) | Common::Component(..) => {}
             Common::Happens(happens) => effect = Phrase::default().words(&happens.words()),
             Common::Causes(causes) if causes.is_empty() => {
-                remarks.push(Phrase::default().words("not for such a reason"));
+                remarks.push(Phrase::default().words("without a cause"));
             }
             Common::Causes(causes) => remarks.push(because(causes)),
             Common::Properties { paths, replaces, risk } => {
