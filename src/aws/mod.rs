@@ -23,6 +23,7 @@ mod read;
 mod reading;
 mod roles;
 mod session;
+mod state;
 mod types;
 mod wait;
 
@@ -40,4 +41,5 @@ pub use lookups::{Found, Lookup, LookupError, LookupProblem, can_look_up};
 pub use read::{Depth, Read, ReadRequest, Wanted};
 pub use roles::{Purpose, Role, RoleOptions, RoleOptionsError, Roles, fill_in};
 pub use session::Session;
+pub use state::{ResourceRequest, ResourceState};
 pub use wait::Wait;

@@ -17,6 +17,7 @@ pub struct Session(Arc<Inner>);
 
 struct Inner {
     identified: Identified,
+    cloudcontrol: Client<aws_sdk_cloudcontrol::Client>,
     cloudformation: Client<aws_sdk_cloudformation::Client>,
     ecr: Client<aws_sdk_ecr::Client>,
     ec2: Client<aws_sdk_ec2::Client>,
@@ -59,6 +60,8 @@ impl Session {
         let path_style = config.endpoint_url().is_some();
         let s3 = aws_sdk_s3::config::Builder::from(config).force_path_style(path_style);
         let s3_once = s3.clone().retry_config(RetryConfig::disabled());
+        let cloudcontrol = aws_sdk_cloudcontrol::config::Builder::from(config);
+        let cloudcontrol_once = cloudcontrol.clone().retry_config(RetryConfig::disabled());
         let ecr = aws_sdk_ecr::config::Builder::from(config);
         let ecr_once = ecr.clone().retry_config(RetryConfig::disabled());
         let ec2 = aws_sdk_ec2::config::Builder::from(config);
@@ -69,6 +72,10 @@ impl Session {
         let ssm_once = ssm.clone().retry_config(RetryConfig::disabled());
         let wrap = Wrap { environment: &identified.environment, limits };
         let inner = Inner {
+            cloudcontrol: wrap.client(
+                aws_sdk_cloudcontrol::Client::from_conf(cloudcontrol.build()),
+                aws_sdk_cloudcontrol::Client::from_conf(cloudcontrol_once.build()),
+            ),
             cloudformation: wrap.client(
                 aws_sdk_cloudformation::Client::from_conf(partitioned.build()),
                 aws_sdk_cloudformation::Client::from_conf(once.build()),
@@ -111,6 +118,11 @@ impl Session {
     /// Returns which roles could not be assumed, and what was done instead: a sentence each.
     pub fn warnings(&self) -> &[String] {
         &self.0.identified.warnings
+    }
+
+    /// Returns the client of Cloud Control.
+    pub fn cloudcontrol(&self) -> &Client<aws_sdk_cloudcontrol::Client> {
+        &self.0.cloudcontrol
     }
 
     /// Returns the client of CloudFormation.

@@ -26,6 +26,7 @@ mod apply;
 mod build;
 mod characters;
 mod choices;
+pub mod drift;
 mod forecast;
 mod guard;
 mod guide;

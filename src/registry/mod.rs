@@ -6,6 +6,7 @@
 //! `compare`, `plan`, `report`, `aws` and `toolkit`. Pure; the data lies in `data/` and is part of
 //! the program.
 
+mod address;
 mod flatten;
 mod identity;
 mod patch;
@@ -22,6 +23,7 @@ mod update;
 
 use std::sync::LazyLock;
 
+pub use address::{Address, NoAddress, address};
 pub use flatten::{Leaf, Segment, UnflattenError, flatten, unflatten};
 pub use identity::{Clash, Identity, Key, Part, identity};
 pub use patch::{Operation, ParseError, PatchError, apply, diff, parse as parse_patch};

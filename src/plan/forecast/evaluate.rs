@@ -169,12 +169,19 @@ pub(super) struct Reader<'u, 'a> {
     fates: &'u dyn Fates,
     /// What is imported from, if nothing on this side exports it.
     pub(super) before: Option<&'u Universe<'a>>,
+    /// Whether parameters that nobody may see are hidden even if their values are known.
+    is_guarded: bool,
     depth: Cell<u32>,
 }
 
 impl<'u, 'a> Reader<'u, 'a> {
     pub(super) fn new(universe: &'u Universe<'a>, fates: &'u dyn Fates) -> Self {
-        Self { universe, fates, before: None, depth: Cell::new(0) }
+        Self { universe, fates, before: None, is_guarded: false, depth: Cell::new(0) }
+    }
+
+    /// Hides the values of `NoEcho` parameters, wherever they come from.
+    pub(super) fn guarded(self) -> Self {
+        Self { is_guarded: true, ..self }
     }
 
     /// Imports what nothing exports any more from what is deployed.
@@ -314,6 +321,9 @@ impl<'u, 'a> Reader<'u, 'a> {
     fn parameter(&self, site: usize, name: &str, declaration: &Value) -> Symbol {
         let own = &self.universe.sites[site];
         let kind = declaration.get("Type").and_then(Value::as_str).unwrap_or_default();
+        if self.is_guarded && is_hidden(declaration) {
+            return Symbol::call("hidden", vec![self.literal(own.name), self.literal(name)]);
+        }
         let passed = own.parent.as_ref().and_then(|(parent, maker)| {
             let properties = self.universe.properties(*parent, maker)?;
             let value = properties.get("Parameters")?.get(name)?;
@@ -393,5 +403,14 @@ impl<'u, 'a> Reader<'u, 'a> {
             return symbol;
         }
         self.thing(site, id, Some(name.into()))
+    }
+}
+
+/// Whether the value of a parameter is never shown.
+fn is_hidden(declaration: &Value) -> bool {
+    match declaration.get("NoEcho") {
+        Some(Value::Bool(flag)) => *flag,
+        Some(Value::String(text)) => text.eq_ignore_ascii_case("true"),
+        _ => false,
     }
 }
