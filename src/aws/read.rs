@@ -12,8 +12,8 @@
 //!   whose turn comes before the listing has reached it is described by its name, so that an
 //!   account of thousands of strangers costs no more than that.
 //! - Exports come with the outputs; `ListExports` would repeat them.
-//! - `ListStackResources` only where the template has nested stacks, to find them, unless
-//!   [`Depth::Complete`] asks for the physical IDs; `GetStackPolicy` and `ListImports` only then.
+//! - `ListStackResources` only where the template has nested stacks, to find them, unless the
+//!   physical IDs are asked for; `GetStackPolicy` and `ListImports` only by [`Depth::Complete`].
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, PoisonError};
@@ -65,6 +65,8 @@ pub enum Depth {
     /// stacks. `resources` is empty where no stack is nested, `importers` always, and
     /// `has_policy` is false; [`Aws::complete`] reads them for the stacks that turn out to matter.
     Comparison,
+    /// Also the physical IDs.
+    Resources,
     /// Also what a plan needs: physical IDs, stack policies, and who imports the exports.
     Complete,
 }

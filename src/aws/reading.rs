@@ -148,6 +148,7 @@ impl Reading<'_> {
     async fn first(&self, place: &Place<'_>) -> Result<First, AwsError> {
         let Place { session, key, .. } = place;
         let complete = self.depth == Depth::Complete;
+        let lists = self.depth != Depth::Comparison;
         if let Some(listing) = &self.listing {
             let body = session.template(key).await?;
             let detail = match &body {
@@ -157,7 +158,7 @@ impl Reading<'_> {
             return Ok(First { body, detail, resources: None, policy: None });
         }
         let resources =
-            async { if complete { session.resources(key).await.map(Some) } else { Ok(None) } };
+            async { if lists { session.resources(key).await.map(Some) } else { Ok(None) } };
         let policy = async {
             if complete { self.gaps.policy(session, key, &place.name).await } else { Ok(None) }
         };
@@ -191,7 +192,8 @@ impl Reading<'_> {
         let nests = template
             .resources()
             .any(|(_, resource)| resource.get("Type").and_then(Value::as_str) == Some(STACK_TYPE));
-        let resources = self.below(place, id, first.resources, complete || nests);
+        let lists = self.depth != Depth::Comparison;
+        let resources = self.below(place, id, first.resources, lists || nests);
         let policy = async {
             match first.policy {
                 None if complete => self.gaps.policy(place.session, id, &place.name).await,

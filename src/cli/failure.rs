@@ -37,6 +37,10 @@ pub(super) enum Failure {
     Loss,
     /// Rules reject so many changes; they are shown.
     Rejected(usize),
+    /// So many resources are not what they were before they were moved.
+    Altered(usize),
+    /// Resources were moved, but not read again.
+    NotVerified(Box<toolkit::Error>),
     /// Nobody reads the answer any more.
     Reader,
     /// The answer cannot be written.
@@ -57,7 +61,8 @@ impl Failure {
             Self::Toolkit(toolkit::Error::WhichStacks { .. } | toolkit::Error::Ignore(_)) => USAGE,
             Self::Toolkit(toolkit::Error::Forbidden(_)) => STOPPED,
             Self::Loss | Self::Rejected(_) => STOPPED,
-            Self::PlanRefused | Self::Stopped(_) => FAILED,
+            Self::PlanRefused | Self::Stopped(_) | Self::Altered(_) => FAILED,
+            Self::NotVerified(_) => FAILED,
             Self::Settings(_) | Self::Toolkit(_) | Self::Output(_) | Self::Runtime(_) => FAILED,
             Self::Reader => 0,
         })
@@ -73,6 +78,15 @@ impl Failure {
             Self::PlanRefused => {
                 Some("nothing was changed; the findings above say what to do".to_owned())
             }
+            Self::Altered(_) => Some(
+                "everything was moved, and CloudFormation takes it for unchanged; the differences \
+                 are above. `cdkr revert` moves it back, but does not change a resource"
+                    .to_owned(),
+            ),
+            Self::NotVerified(_) => Some(
+                "everything was moved; `cdkr drift` compares what is there with the templates"
+                    .to_owned(),
+            ),
             Self::Loss => Some(
                 "nothing was changed; `--keep-names` keeps what can stay under its name, and \
                  `--allow-replacement` with a location, a construct path or a type allows the rest"
@@ -94,11 +108,19 @@ impl Failure {
             Self::Toolkit(error) => Some(error),
             Self::Output(error) | Self::Runtime(error) => Some(error),
             Self::Unanswered(error) => Some(error),
+            Self::NotVerified(error) => Some(&**error),
             Self::Reader | Self::PlanRefused | Self::Stopped(_) => None,
-            Self::Loss | Self::Rejected(_) => None,
+            Self::Loss | Self::Rejected(_) | Self::Altered(_) => None,
         };
         let mut chain = Vec::new();
         match self {
+            Self::Altered(number) => chain.push(match number {
+                1 => "1 resource is not what it was before it was moved".to_owned(),
+                _ => format!("{number} resources are not what they were before they were moved"),
+            }),
+            Self::NotVerified(_) => {
+                chain.push("what was moved could not be read again".to_owned());
+            }
             Self::Stopped(text) => chain.push(text.clone()),
             Self::Loss => chain
                 .push("data or identity would be lost, or the deployment would fail".to_owned()),

@@ -11,7 +11,7 @@ use super::shared::{AppArgs, LocalArgs};
 use super::terminal::Terminal;
 use crate::report;
 use crate::settings::{DEFAULT_LOCAL, Settings, Surroundings, Typed, local_directory};
-use crate::toolkit::local::{self, Seeded, Serving};
+use crate::toolkit::local::{self, Change, Seeded, Serving};
 
 /// Work with the embedded CloudFormation: an AWS in a directory, for trying things and for tests
 ///
@@ -43,6 +43,7 @@ enum Command {
     Ls(ListArgs),
     Show(ShowArgs),
     Fail(FailArgs),
+    Drift(DriftArgs),
     Reset(ResetArgs),
     Serve(ServeArgs),
 }
@@ -106,6 +107,32 @@ struct FailArgs {
     local: LocalArgs,
 }
 
+/// Change a resource behind CloudFormation's back
+///
+/// To see what notices: `cdkr drift`, `cdkr refactor --verify`. Its stack does not learn of it.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cdkr local drift Shop.Queue1A2B3C4D --set VisibilityTimeout=45
+  cdkr local drift Shop.Queue1A2B3C4D patch.json
+  cdkr local drift Shop.Queue1A2B3C4D --delete")]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(false))]
+struct DriftArgs {
+    /// The resource: `Stack.LogicalId`
+    resource: String,
+    /// A JSON patch (RFC 6902) of its properties
+    #[arg(group = "what")]
+    patch: Option<PathBuf>,
+    /// Set a property: a dotted path or a JSON pointer, and a value, JSON or a text
+    #[arg(long, value_name = "PATH=VALUE", group = "what")]
+    set: Vec<String>,
+    /// Delete the resource
+    #[arg(long, group = "what")]
+    delete: bool,
+    #[command(flatten)]
+    local: LocalArgs,
+}
+
 /// Forget everything
 #[derive(Args, Debug)]
 struct ResetArgs {
@@ -163,6 +190,18 @@ pub(super) fn run(arguments: &LocalCommand, terminal: &mut Terminal) -> Result<E
             local::fail(&directory, &arguments.resource, arguments.reason.as_deref())?;
             let resource = report::plain(&arguments.resource);
             terminal.answer(&format!("The next change of {resource} will fail.\n"))?;
+        }
+        Command::Drift(arguments) => {
+            let directory = directory(&arguments.local, &surroundings);
+            let change = match &arguments.patch {
+                Some(file) => Change::read(file)?,
+                None if arguments.delete => Change::Delete,
+                None => Change::set(&arguments.set)?,
+            };
+            local::drift(&directory, &arguments.resource, &change)?;
+            let resource = report::plain(&arguments.resource);
+            let word = if arguments.delete { "deleted" } else { "changed" };
+            terminal.answer(&format!("{resource} was {word}; its stack does not know.\n"))?;
         }
         Command::Reset(arguments) => {
             let directory = directory(&arguments.local, &surroundings);

@@ -8,6 +8,7 @@ mod completions;
 mod deciding;
 mod deploy;
 mod diff;
+mod drift;
 mod failure;
 mod history;
 mod host;
@@ -40,7 +41,8 @@ Exit codes:
        was changed, unless the message says what was
   4    refactor --dry-run --check: some resources moved;
        history record --check: the app is not as the log says;
-       diff --fail-on: there is a change of that risk
+       diff --fail-on: there is a change of that risk;
+       drift --check: something has drifted
   130  interrupted")]
 struct Arguments {
     #[command(subcommand)]
@@ -52,6 +54,7 @@ enum Command {
     Deploy(Box<deploy::DeployArgs>),
     Diff(Box<diff::DiffArgs>),
     Refactor(Box<refactor::RefactorArgs>),
+    Drift(Box<drift::DriftArgs>),
     Resume(runs::ResumeArgs),
     Revert(runs::RevertArgs),
     History(history::HistoryCommand),
@@ -70,6 +73,8 @@ enum Exit {
     Ambiguous,
     /// `--check` found moves, or a state that is not recorded; `--fail-on` found a change.
     Moves,
+    /// `--check` found drift.
+    Drifted,
 }
 
 impl From<Exit> for ExitCode {
@@ -77,7 +82,7 @@ impl From<Exit> for ExitCode {
         Self::from(match exit {
             Exit::Done => 0,
             Exit::Ambiguous => 3,
-            Exit::Moves => 4,
+            Exit::Moves | Exit::Drifted => 4,
         })
     }
 }
@@ -100,6 +105,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Refactor(arguments) => {
             let mut terminal = Terminal::new(arguments.no_color);
             (refactor::run(&arguments, &mut terminal), terminal)
+        }
+        Command::Drift(arguments) => {
+            let mut terminal = Terminal::new(arguments.no_color);
+            (drift::run(&arguments, &mut terminal), terminal)
         }
         Command::Resume(arguments) => {
             let mut terminal = Terminal::new(arguments.no_color());

@@ -11,6 +11,7 @@ use super::terminal::Terminal;
 use super::work::{Cancelling, block_on};
 use super::{Exit, deciding};
 use crate::event::{Host as _, Question};
+use crate::plan::drift::Verification;
 use crate::report::{self, Style};
 use crate::settings::{Place, Settings, Surroundings, Typed};
 use crate::toolkit::{self, Deciding, Outcome, Prepared, Subjects};
@@ -61,6 +62,14 @@ pub(super) struct RefactorArgs {
     /// The app is not looked at. If a stack was changed since the plan was made, nothing is done.
     #[arg(long, value_name = "FILE", help_heading = "Plan", conflicts_with_all = ["plan", "app", "against", "stacks", "map", "override_file", "refactor_file", "skip_file", "additional_stacks"])]
     plan_file: Option<PathBuf>,
+
+    /// Read every resource that moves before and after, through Cloud Control, and fail if it is not
+    /// what it was
+    ///
+    /// What was moved stays moved: `cdkr revert` moves it back. Costs a request for each resource
+    /// and side.
+    #[arg(long, help_heading = "Plan", conflicts_with_all = ["dry_run", "plan"])]
+    verify: bool,
 
     /// Write the templates that would be sent to this directory, for review
     #[arg(long, value_name = "DIRECTORY", help_heading = "Plan", conflicts_with = "against")]
@@ -132,6 +141,8 @@ Examples:
     cdkr refactor
   The same in a pipeline, where nobody can answer:
     cdkr refactor --yes --ci
+  The same, with the state of the resources checked before and after:
+    cdkr refactor --yes --verify
   Have the plan reviewed, then carry out exactly that:
     cdkr refactor --plan plan.json --show-templates templates
     cdkr refactor --plan-file plan.json --yes
@@ -148,7 +159,8 @@ Examples:
 
 Exit codes:
   0    done, or nothing to do; with --dry-run whatever was found
-  1    failed, or somebody said to stop; the message says what was changed
+  1    failed, or somebody said to stop; the message says what was changed. With --verify also if
+       a resource is not what it was before it was moved
   2    wrong usage, or nobody there to answer a question
   3    some resources cannot be told apart, and nobody was there to decide: nothing was changed
        (with --dry-run only if --check); or an aspect forbids it
@@ -318,10 +330,17 @@ impl RefactorArgs {
             return Ok(Exit::Done);
         }
         let cancel = Cancelling::start();
-        let work = toolkit::carry_out(place, settings, prepared, host, cancel.receiver());
-        let carried = cancel.block_on(work);
+        let receiver = cancel.receiver();
+        let result = if self.verify {
+            let work = toolkit::carry_out_verified(place, settings, prepared, host, receiver);
+            cancel.block_on(work).map(|(carried, verified)| (carried, Some(verified)))
+        } else {
+            let work = toolkit::carry_out(place, settings, prepared, host, receiver);
+            cancel.block_on(work).map(|carried| (carried, None))
+        };
         host.clear();
-        for one in carried? {
+        let (carried, verified) = result?;
+        for one in carried {
             let moves = one.moves();
             let done = report::carried(&one.environment, moves, one.done.journal.as_deref());
             match self.output {
@@ -332,7 +351,29 @@ impl RefactorArgs {
                 Form::Table | Form::Markdown => terminal.answer(&done)?,
             }
         }
-        Ok(Exit::Done)
+        let Some(verified) = verified else { return Ok(Exit::Done) };
+        self.say_verified(
+            &verified.map_err(|error| Failure::NotVerified(Box::new(error)))?,
+            terminal,
+        )
+    }
+
+    /// Says what became of the resources, and fails if one of them is not what it was.
+    fn say_verified(
+        &self,
+        verified: &[Verification],
+        terminal: &mut Terminal,
+    ) -> Result<Exit, Failure> {
+        for one in verified {
+            terminal.answer(&match self.output {
+                Form::Json => report::verified_json(one) + "\n",
+                Form::Table | Form::Markdown => report::verified(one, self.style(false)),
+            })?;
+        }
+        match verified.iter().map(|one| one.changed().count()).sum() {
+            0 => Ok(Exit::Done),
+            changed => Err(Failure::Altered(changed)),
+        }
     }
 
     /// `asks`: questions follow.

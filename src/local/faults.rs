@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::Answer;
+use super::record::Json;
 use super::state::{Region, Tx};
 
 /// How a refactor fails.
@@ -18,6 +19,14 @@ pub enum RefactorFault {
     RollbackFailed(String),
     /// The refactor is `OBSOLETE` as soon as it is created.
     Obsolete,
+    /// Execution succeeds, but a property of every resource that moves has another value afterwards,
+    /// which the stacks do not know. AWS does not do that; whoever verifies must notice.
+    Alters {
+        /// The property, at the top.
+        property: String,
+        /// Its value.
+        value: Json,
+    },
 }
 
 /// A resource that cannot be created or updated.

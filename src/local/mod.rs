@@ -9,6 +9,7 @@
 //! knows nothing of comparisons and plans. Called by whoever offers it to clients.
 
 mod advance;
+mod behind;
 mod buckets;
 mod change_set;
 mod clock;
@@ -29,6 +30,7 @@ mod stacks;
 mod state;
 mod templates;
 
+pub use behind::Meddling;
 pub use change_set::{
     ChangeSetCreated, ChangeSetDetail, ChangeSetInfo, ChangeSetType, CreateChangeSet,
 };

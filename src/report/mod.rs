@@ -11,6 +11,7 @@ mod ambiguity;
 mod asking;
 mod changes;
 mod deployment;
+mod drift;
 mod events;
 mod explain;
 mod history;
@@ -30,6 +31,7 @@ pub use asking::{Candidate, Known, Which, same};
 pub use changes::{
     CHANGES_MARKER, COMMENT_LIMIT, changes, changes_json, changes_markdown, spoken, with_action,
 };
+pub use drift::{drift, drift_json, verified, verified_json};
 pub use events::{event_json, event_line};
 pub use explain::{code as evidence_kind, sentence as evidence};
 pub use history::{

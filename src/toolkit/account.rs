@@ -130,7 +130,7 @@ pub(super) async fn read(
 }
 
 /// How stacks are waited for in which something is going on.
-fn wait(account: &Account) -> Wait {
+pub(super) fn wait(account: &Account) -> Wait {
     let default = Wait::default();
     Wait {
         interval: interval(account).unwrap_or(default.interval),

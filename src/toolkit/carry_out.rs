@@ -9,10 +9,11 @@ use tokio::sync::watch;
 
 use super::history::{self, Followed, Provisional};
 use super::planning::{Prepared, Refusals, prepare_without, records};
-use super::{Error, files};
+use super::{Error, drift, files};
 use crate::aws::Roles;
 use crate::event::{Event, Host};
 use crate::model::{Environment, StackOptions};
+use crate::plan::drift::Verification;
 use crate::plan::{Action, Plan, Refused};
 use crate::run::{Done, JournalError, Problem, RunError, RunOptions, RunState, Runner, runs};
 use crate::settings::{Account, Place, Settings};
@@ -58,15 +59,51 @@ pub async fn carry_out(
     host: &dyn Host,
     cancel: &Cancel,
 ) -> Result<Vec<Carried>, Error> {
+    let Progress { carried, result } =
+        Box::pin(carry_out_all(place, settings, prepared, host, cancel)).await;
+    result.map(|_| carried)
+}
+
+/// Carries out what was prepared as [`carry_out`] does, and reads the state of every resource that
+/// moves before and after it: nothing of it may have changed but the tags of CloudFormation.
+///
+/// # Errors
+/// As [`carry_out`], and when an account cannot be read. A resource that is not what it was is no
+/// error here.
+pub async fn carry_out_verified(
+    place: &Place,
+    settings: Option<&Settings>,
+    prepared: Prepared,
+    host: &dyn Host,
+    cancel: &Cancel,
+) -> Result<(Vec<Carried>, Result<Vec<Verification>, Error>), Error> {
+    let before = Box::pin(drift::before(&prepared, &place.account, host)).await?;
+    let Progress { carried, result } =
+        Box::pin(carry_out_all(place, settings, prepared, host, cancel)).await;
+    let prepared = result?;
+    let verified = match &prepared.connection {
+        Some(connection) => Box::pin(drift::after(&before, connection, &carried, host)).await,
+        None => Ok(Vec::new()),
+    };
+    Ok((carried, verified))
+}
+
+async fn carry_out_all(
+    place: &Place,
+    settings: Option<&Settings>,
+    prepared: Prepared,
+    host: &dyn Host,
+    cancel: &Cancel,
+) -> Progress {
     let again = async |refusals: &Refusals| match settings {
         Some(settings) => Ok(Some(Box::pin(prepare_without(settings, refusals, host)).await?)),
         None => Ok(None),
     };
     let histories = prepared.histories();
-    let Progress { carried, result } =
-        Box::pin(carry_out_with(place, prepared, again, host, cancel)).await;
-    Box::pin(keep_moves(place, &histories, &carried, result.as_ref().err(), host)).await;
-    result.map(|_| carried)
+    let progress = Box::pin(carry_out_with(place, prepared, again, host, cancel)).await;
+    let Progress { carried, result } = &progress;
+    Box::pin(keep_moves(place, &histories, carried, result.as_ref().err(), host)).await;
+    progress
 }
 
 /// Writes into the logs of the environments what runs have done, also one that has failed. Returns

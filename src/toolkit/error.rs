@@ -244,6 +244,9 @@ pub enum Error {
     /// A stack that somebody named is nowhere.
     #[error("`--additional-stack-name {0}`: there is no such stack in any environment of the app")]
     NoAdditionalStack(String),
+    /// Drift cannot be looked for.
+    #[error(transparent)]
+    Drift(#[from] super::DriftError),
     /// Two sides of an environment cannot be compared.
     #[error("cannot compare {environment}")]
     Comparison {

@@ -16,6 +16,8 @@ use crate::local::{
 use crate::model::Environment;
 use crate::settings::Settings;
 
+pub use super::meddle::{Change, ChangeError, drift};
+
 /// The account of environment-agnostic stacks in the embedded CloudFormation.
 pub const LOCAL_ACCOUNT: &str = "123456789012";
 /// The region of environment-agnostic stacks if nobody says.
@@ -87,6 +89,12 @@ pub enum LocalError {
         /// The state directory.
         directory: PathBuf,
     },
+    /// A place without a resource.
+    #[error("`{0}` is no resource of a stack: write it as `Stack.LogicalId`")]
+    NoPlace(String),
+    /// What is to be changed behind the back cannot be read.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
     /// Stacks wait for each other.
     #[error(transparent)]
     Circle(#[from] Circle),

@@ -16,11 +16,13 @@ mod decisions;
 mod deployment;
 mod detect;
 mod diff;
+mod drift;
 mod error;
 mod files;
 pub mod history;
 mod leftovers;
 pub mod local;
+mod meddle;
 mod names;
 mod parameters;
 mod plan_file;
@@ -33,7 +35,7 @@ mod types;
 
 pub use afterwards::{NoRun, interrupted, latest, resume, revert};
 pub use aspects::{Influence, ListedAspect, list_aspects};
-pub use carry_out::{Cancel, Carried, carry_out, interrupted_run};
+pub use carry_out::{Cancel, Carried, carry_out, carry_out_verified, interrupted_run};
 pub use changes::{ReportFileError, RulesError, check_report_file, rules, write_report};
 pub use context::require_context;
 pub use deciding::{
@@ -46,6 +48,7 @@ pub use deployment::{
 };
 pub use detect::Outcome;
 pub use diff::{Differences, diff};
+pub use drift::{DriftError, Drifts, drift, drift_of_stacks};
 pub use error::Error;
 pub use history::{FollowError, RepositoryError};
 pub use plan_file::{PlanFileError, prepare_file, save_plan, write_templates};

@@ -254,16 +254,24 @@ fn image_assets_are_looked_for() {
 #[test]
 fn the_properties_of_what_exists_are_told() {
     let world = world();
-    let text =
-        r#"{"Resources":{"T":{"Type":"AWS::SNS::Topic","Properties":{"TopicName":"news"}}}}"#;
+    let text = r#"{"Resources":{"T":{"Type":"AWS::SNS::Topic","Properties":{"TopicName":"news"}},
+        "R":{"Type":"AWS::Events::Rule","Properties":{"Name":"nightly","ScheduleExpression":"x"}}}}"#;
     world.create("Shop", text);
-    let get = |id: &str| {
-        let body = format!(r#"{{"TypeName":"AWS::SNS::Topic","Identifier":"{id}"}}"#);
+    let get = |kind: &str, id: &str| {
+        let body = format!(r#"{{"TypeName":"{kind}","Identifier":"{id}"}}"#);
         json(&world, "cloudcontrolapi", "CloudApiService.GetResource", &body)
     };
-    let found = get("arn:aws:sns:us-east-1:111111111111:news");
-    assert!(found.contains(r#""Properties":"{\"TopicName\":\"news\"}""#), "{found}");
-    assert!(get("other").contains("ResourceNotFoundException"));
+    let found = get("AWS::SNS::Topic", "arn:aws:sns:us-east-1:111111111111:news");
+    assert!(found.contains(r#"\"TopicName\":\"news\""#), "{found}");
+    assert!(found.contains(r#"\"TopicArn\":\"arn:aws:sns:us-east-1:111111111111:news\""#));
+    assert!(found.contains(r#"{\"Key\":\"aws:cloudformation:stack-name\",\"Value\":\"Shop\"}"#));
+    // What identifies it is not its physical ID.
+    assert!(get("AWS::Events::Rule", "nightly").contains("ResourceNotFoundException"));
+    let rule = get("AWS::Events::Rule", "arn:aws:events:us-east-1:111111111111:rule/nightly");
+    assert!(rule.contains("HTTP/1.1 200"), "{rule}");
+    assert!(get("AWS::SNS::Topic", "other").contains("ResourceNotFoundException"));
+    assert!(get("AWS::IAM::Policy", "x").contains("UnsupportedActionException"));
+    assert!(get("Third::Party::Type", "x").contains("TypeNotFoundException"));
     let unknown = json(&world, "dynamodb", "DynamoDB_20120810.ListTables", "{}");
     assert!(unknown.contains(r#""__type":"UnknownService""#), "{unknown}");
 }

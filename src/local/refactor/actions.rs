@@ -3,18 +3,11 @@
 use super::judge::Verdict;
 use super::matching::Move;
 use super::{Refactor, RefactorAction, ResourceLocation, ResourceMapping};
-use crate::registry::lookup;
+use crate::local::behind::{SYSTEM_TAGS, is_tagged};
 
 const UNCHANGED: &str = "No configuration changes detected.";
 const VALIDATED: &str =
     "Resource configuration changes will be validated during refactor execution.";
-
-/// The tags that CloudFormation itself puts on resources.
-const SYSTEM: [&str; 3] = [
-    "aws:cloudformation:stack-name",
-    "aws:cloudformation:logical-id",
-    "aws:cloudformation:stack-id",
-];
 
 /// Returns the actions of an accepted refactor: moves, then stacks that are created.
 pub(super) fn of(verdict: &Verdict, refactor: &Refactor) -> Vec<RefactorAction> {
@@ -42,8 +35,9 @@ fn action(verdict: &Verdict, each: &Move) -> RefactorAction {
     if tagged {
         let info = &destination.stack.info;
         let values = [info.name.as_str(), &each.to_id, &info.id];
-        tag = SYSTEM.iter().zip(values).map(|(k, v)| ((*k).to_owned(), v.to_owned())).collect();
-        untag = SYSTEM.iter().map(|key| (*key).to_owned()).collect();
+        tag =
+            SYSTEM_TAGS.iter().zip(values).map(|(k, v)| ((*k).to_owned(), v.to_owned())).collect();
+        untag = SYSTEM_TAGS.iter().map(|key| (*key).to_owned()).collect();
         if each.from != each.to {
             tag.extend(destination.stack.input.tags.clone());
             untag.extend(source.stack.input.tags.keys().cloned());
@@ -64,11 +58,4 @@ fn action(verdict: &Verdict, each: &Move) -> RefactorAction {
             destination: location(&destination.stack.info.id, &each.to_id),
         }),
     }
-}
-
-/// Whether CloudFormation puts its tags on resources of a type. IAM resources have tags, but
-/// were seen without these.
-fn is_tagged(resource_type: &str) -> bool {
-    !resource_type.starts_with("AWS::IAM::")
-        && lookup(resource_type).is_some_and(|info| info.tag_property().is_some())
 }

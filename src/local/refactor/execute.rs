@@ -7,10 +7,10 @@ use super::{Phase, Refactor, create, eligibility, get, obsolete_but, save, value
 use crate::local::error::{Answer, ServiceError};
 use crate::local::events::{self, set_status};
 use crate::local::faults::{self, RefactorFault};
-use crate::local::record::{Resource, Stack, StackEvent};
+use crate::local::record::{Json, Resource, Stack, StackEvent};
 use crate::local::stacks::{self, find};
 use crate::local::state::{Region, Task, Tx};
-use crate::local::{resources, templates};
+use crate::local::{behind, resources, templates};
 
 impl Region<'_> {
     /// Starts the execution of a refactor.
@@ -57,15 +57,18 @@ pub(super) fn carry_out(tx: &mut Tx<'_>, mut refactor: Refactor) -> Answer<()> {
             RefactorFault::ExecuteFailed(_)
                 | RefactorFault::RollbackComplete(_)
                 | RefactorFault::RollbackFailed(_)
+                | RefactorFault::Alters { .. }
         )
     })?;
-    match fault {
-        Some(RefactorFault::ExecuteFailed(reason)) => return give_up(tx, refactor, reason),
+    match &fault {
+        Some(RefactorFault::ExecuteFailed(reason)) => {
+            return give_up(tx, refactor, reason.clone());
+        }
         Some(RefactorFault::RollbackFailed(reason)) => {
-            return roll_back(tx, refactor, reason, false);
+            return roll_back(tx, refactor, reason.clone(), false);
         }
         Some(RefactorFault::RollbackComplete(reason)) => {
-            return roll_back(tx, refactor, reason, true);
+            return roll_back(tx, refactor, reason.clone(), true);
         }
         _ => {}
     }
@@ -80,12 +83,27 @@ pub(super) fn carry_out(tx: &mut Tx<'_>, mut refactor: Refactor) -> Answer<()> {
     if let Some(reason) = late {
         return roll_back(tx, refactor, reason, true);
     }
+    if let Some(RefactorFault::Alters { property, value }) = &fault {
+        for each in &verdict.moves {
+            let moving = verdict.parties[each.from].stack.resources.get(&each.from_id);
+            alter(tx, moving, property, value)?;
+        }
+    }
     relocate(tx, verdict)?;
     "EXECUTE_COMPLETE".clone_into(&mut refactor.info.execution_status);
     refactor.phase = Phase::Settling;
     save(tx, &refactor)?;
     let delay = tx.cloud.options.delays.refactor_settle;
     tx.schedule(delay, Task::Refactor(refactor.info.id.clone()))
+}
+
+/// Sets a property of a thing that moves.
+fn alter(tx: &mut Tx<'_>, moving: Option<&Resource>, property: &str, value: &Json) -> Answer<()> {
+    let Some(moving) = moving else { return Ok(()) };
+    let found = resources::find(tx, &moving.resource_type, &moving.physical_id)?;
+    let Some(mut physical) = found else { return Ok(()) };
+    behind::alter(&mut physical, property, value);
+    resources::save(tx, &physical)
 }
 
 /// Puts every resource where it belongs now.

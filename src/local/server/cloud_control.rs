@@ -22,17 +22,12 @@ fn get(region: &Region<'_>, body: &Json) -> Answer<Json> {
         })
     };
     let (resource_type, id) = (member("TypeName")?, member("Identifier")?);
-    region.describe_type(resource_type)?;
-    let found = region.physical_resource(resource_type, id)?.ok_or_else(|| {
-        let message =
-            format!("Resource of type '{resource_type}' with identifier '{id}' was not found.");
-        ServiceError::new("ResourceNotFoundException", 400, message)
-    })?;
+    let (identifier, properties) = region.resource_state(resource_type, id)?;
     Ok(json!({
         "TypeName": resource_type,
         "ResourceDescription": {
-            "Identifier": found.physical_id,
-            "Properties": found.properties.to_string(),
+            "Identifier": identifier,
+            "Properties": properties.to_string(),
         },
     }))
 }

@@ -30,6 +30,7 @@ const KNOWN: &str = "latency=50ms, throttle=5, drop-before=ACTION, drop-after=AC
                      expired-token=ACTION, access-denied=ACTION (each also N, N:ACTION or without \
                      a value), create-failed=REASON, execute-failed=REASON, \
                      rollback-complete=REASON, rollback-failed=REASON, obsolete, \
+                     alter-moved=PROPERTY=VALUE, \
                      fail-resource=STACK.LOGICAL-ID or STACK.LOGICAL-ID:REASON";
 
 impl Fault {
@@ -64,6 +65,10 @@ impl Fault {
             "rollback-failed" => Self::Refactor(RefactorFault::RollbackFailed(reason())),
             "obsolete" if value.is_some() => return Err(wrong("it takes no value")),
             "obsolete" => Self::Refactor(RefactorFault::Obsolete),
+            "alter-moved" => Self::Refactor(
+                alteration(value.unwrap_or_default())
+                    .ok_or_else(|| wrong("it needs a property, a `=` and a value"))?,
+            ),
             "fail-resource" => Self::Resource(
                 resource(value.unwrap_or_default())
                     .ok_or_else(|| wrong("it needs a stack, a dot and a logical ID"))?,
@@ -113,6 +118,13 @@ fn wire(kind: WireFaultKind, value: Option<&str>) -> Result<WireFault, String> {
     Ok(WireFault { kind, action: action.map(str::to_owned), times })
 }
 
+/// `PROPERTY=VALUE`, the value as JSON or a text.
+fn alteration(value: &str) -> Option<RefactorFault> {
+    let (property, value) = value.split_once('=').filter(|(property, _)| !property.is_empty())?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+    Some(RefactorFault::Alters { property: property.to_owned(), value })
+}
+
 /// `STACK.LOGICAL-ID` or `STACK.LOGICAL-ID:REASON`.
 fn resource(value: &str) -> Option<ResourceFault> {
     let (place, reason) = value.split_once(':').unwrap_or((value, "Injected by a fault"));
@@ -155,15 +167,27 @@ mod tests {
             parse("create-failed=no=way"),
             Fault::Refactor(RefactorFault::CreateFailed("no=way".to_owned()))
         );
+        assert_eq!(
+            parse("alter-moved=DelaySeconds=5"),
+            Fault::Refactor(RefactorFault::Alters {
+                property: "DelaySeconds".to_owned(),
+                value: 5.into()
+            })
+        );
         let Fault::Resource(fault) = parse("fail-resource=Shop.Queue:full") else { panic!() };
         assert_eq!((fault.stack.as_deref(), fault.message.as_str()), (Some("Shop"), "full"));
     }
 
     #[test]
     fn what_is_no_fault_is_told_what_is() {
-        for text in
-            ["trottle=5", "latency=fast", "drop-before=x", "fail-resource=Queue", "obsolete=1"]
-        {
+        for text in [
+            "trottle=5",
+            "latency=fast",
+            "alter-moved=x",
+            "drop-before=x",
+            "fail-resource=Queue",
+            "obsolete=1",
+        ] {
             let error = Fault::parse(text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("`{text}` is not a fault: ")), "{error}");
             assert!(error.contains("rollback-failed=REASON"), "{error}");

@@ -53,9 +53,9 @@ fn is_same(declared: &Value, state: &Value) -> bool {
     match (declared, state) {
         (Value::Object(declared), Value::Object(state)) => {
             declared.len() == state.len()
-                && declared.iter().all(|(key, value)| {
-                    state.get(key).is_some_and(|state| is_same(value, state))
-                })
+                && declared
+                    .iter()
+                    .all(|(key, value)| state.get(key).is_some_and(|state| is_same(value, state)))
         }
         (Value::Array(declared), Value::Array(state)) => {
             declared.len() == state.len()
@@ -76,7 +76,8 @@ fn is_same(declared: &Value, state: &Value) -> bool {
         }
         (declared, state) => match (text(declared), text(state)) {
             (Some(declared), Some(state)) => {
-                declared == state || number(&declared).is_some_and(|one| number(&state) == Some(one))
+                declared == state
+                    || number(&declared).is_some_and(|one| number(&state) == Some(one))
             }
             (None, None) => declared == state,
             _ => false,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Declared, Divergence, DivergenceKind, LeftOut, Standing};
 use super::{alike, tags};
-use crate::model::{ResourceType, Value};
+use crate::model::{ResourceType, Text, Value};
 use crate::registry::{Judged, Mode, Operation, Pointer, Schema, Verdict, apply, judge, update};
 
 /// Returns how a resource stands whose state was read, and what was not compared.
@@ -32,18 +32,21 @@ pub fn compare(
 }
 
 /// Returns what a move has changed of a resource: everything by which two states differ, but for
-/// the tags that say to whom it belongs.
+/// the tags that say to whom it belongs, those of its stacks included: CloudFormation passes them on.
+/// `tags` are those of the stack to which it has moved.
 pub fn moved(
     resource_type: &ResourceType,
     before: &Value,
     after: &Value,
     declared: &Declared,
+    tags: &BTreeMap<Text, Text>,
     schema: &Schema,
 ) -> Vec<Divergence> {
-    let own = |state: &Value| {
-        tags::without_foreign(resource_type.as_str(), state, None, &BTreeMap::new())
+    let set = &declared.properties.value;
+    let own = |state: &Value, tags: &BTreeMap<Text, Text>| {
+        tags::without_foreign(resource_type.as_str(), state, Some(set), tags)
     };
-    let (before, after) = (own(before), own(after));
+    let (before, after) = (own(before, &declared.tags), own(after, tags));
     // What would make it again what it was.
     let operations = judge(&after, &before, schema);
     shown(&after, operations, declared)

@@ -90,6 +90,9 @@ pub enum Unverified {
     /// It cannot be read.
     #[error("it cannot be read: {0}")]
     Failed(String),
+    /// It did not exist before it was moved.
+    #[error("it did not exist any more before it was moved")]
+    GoneBefore,
 }
 
 /// What was not compared, as paths below the properties.
@@ -157,8 +160,43 @@ impl DivergenceKind {
 impl Drift {
     /// Returns the resources that are not as they are declared, those that are gone included.
     pub fn drifted(&self) -> impl Iterator<Item = &Checked> {
-        let has = |one: &&Checked| matches!(one.standing, Standing::Drifted(_) | Standing::Gone);
-        self.resources.iter().filter(has)
+        self.resources.iter().filter(|one| one.standing.is_off())
+    }
+}
+
+/// What became of the resources that were moved in an environment.
+#[derive(Clone, Debug)]
+pub struct Verification {
+    /// The account and region.
+    pub environment: Environment,
+    /// The resources, by the places that they left.
+    pub moves: Vec<VerifiedMove>,
+}
+
+/// What became of a resource that was moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedMove {
+    /// Its type.
+    pub resource_type: ResourceType,
+    /// The place that it left, `Stack.LogicalId`.
+    pub source: String,
+    /// The place that it got, `Stack.LogicalId`.
+    pub destination: String,
+    /// How it stands: in sync if it is what it was.
+    pub standing: Standing,
+}
+
+impl Verification {
+    /// Returns the resources that are not what they were.
+    pub fn changed(&self) -> impl Iterator<Item = &VerifiedMove> {
+        self.moves.iter().filter(|one| one.standing.is_off())
+    }
+}
+
+impl Standing {
+    /// Whether the resource is not as it should be.
+    pub fn is_off(&self) -> bool {
+        matches!(self, Self::Drifted(_) | Self::Gone)
     }
 }
 
@@ -189,6 +227,11 @@ impl<'a> Declarations<'a> {
             }
         }
         Self { deployed, templates, shown }
+    }
+
+    /// Returns the account and region.
+    pub fn environment(&self) -> &'a Environment {
+        &self.deployed.environment
     }
 
     /// Returns the resources that something can be said of, in the order of stacks and logical IDs.

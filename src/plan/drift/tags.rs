@@ -28,7 +28,8 @@ pub(super) fn without_foreign(
             .unwrap_or_default();
         let is_foreign = |key: &str, value: Option<&str>| {
             key.starts_with("aws:")
-                || !set.contains(key) && of_stack.get(key).map(Text::as_str).is_some_and(|own| value == Some(own))
+                || !set.contains(key)
+                    && of_stack.get(key).map(Text::as_str).is_some_and(|own| value == Some(own))
         };
         edit(&mut state, &place, &|tags| strip(tags, &is_foreign));
     }
@@ -72,8 +73,7 @@ fn strip(tags: &mut Value, is_foreign: &dyn Fn(&str, Option<&str>) -> bool) -> b
         Value::Object(members) => {
             let before = members.len();
             let kept = members.iter().filter(|(key, value)| !is_foreign(key, value.as_str()));
-            let kept: Object =
-                kept.map(|(key, value)| (key.clone(), value.clone())).collect();
+            let kept: Object = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
             *members = kept;
             members.is_empty() && before > 0
         }

@@ -103,7 +103,8 @@ fn what_cannot_be_read_back_is_left_out() {
 fn no_value_is_shown_beside_a_secret() {
     let state = r#"{"ContainerDefinitions":[{"Name":"a","Environment":[{"Name":"P","Value":"s3cr3t"}]}],
         "Cpu":"512"}"#;
-    let wanted = r#"{"ContainerDefinitions":[{"Name":"b","Environment":[{"Name":"P"}]}],"Cpu":"256"}"#;
+    let wanted =
+        r#"{"ContainerDefinitions":[{"Name":"b","Environment":[{"Name":"P"}]}],"Cpu":"256"}"#;
     let secrets = ["/ContainerDefinitions/0/Environment/0/Value"];
     let found = drift("AWS::ECS::TaskDefinition", state, wanted, &secrets);
     assert_eq!(
@@ -128,19 +129,18 @@ fn a_move_changes_nothing_but_the_tags_of_cloudformation() {
     let state = |stack: &str, more: &str| {
         json::parse(&format!(
             r#"{{"QueueUrl":"q"{more},"Tags":[{{"Key":"a","Value":"1"}},
+            {{"Key":"team","Value":"{stack}"}},
             {{"Key":"aws:cloudformation:stack-name","Value":"{stack}"}}]}}"#
         ))
         .unwrap()
     };
     let between = |after: &Value| {
         let declared = declared("{}", &[]);
-        texts(&moved(&kind, &state("Old", ""), after, &declared, &schema(&kind)))
+        let tags = BTreeMap::from([("team".into(), "New".into())]);
+        texts(&moved(&kind, &state("shop", ""), after, &declared, &tags, &schema(&kind)))
     };
     assert!(between(&state("New", "")).is_empty());
-    assert_eq!(
-        between(&state("New", r#","DelaySeconds":5"#)),
-        ["remove /DelaySeconds: 5, -"]
-    );
+    assert_eq!(between(&state("New", r#","DelaySeconds":5"#)), ["remove /DelaySeconds: 5, -"]);
     let untagged = json::parse(r#"{"QueueUrl":"q"}"#).unwrap();
     assert_eq!(between(&untagged), [r#"add /Tags: -, [{"Key":"a","Value":"1"}]"#]);
 }

@@ -45,7 +45,8 @@ impl<'a> Templates<'a> {
         id: &str,
         attributes: &Attributes<'_>,
     ) -> Properties {
-        let nothing = || Properties { value: Value::Object(Object::new()), ..Properties::default() };
+        let nothing =
+            || Properties { value: Value::Object(Object::new()), ..Properties::default() };
         let Some(at) = self.universe.at(stack) else { return nothing() };
         let Some(body) = self.universe.properties(at, id) else { return nothing() };
         let reader = Reader::new(&self.universe, &Unchanged).guarded();

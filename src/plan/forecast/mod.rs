@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use after::after;
 pub use danger::{Allowed, AllowedError, PlannedChange, judge};
 pub use keep::as_the_app_says;
-pub(in crate::plan) use known::{Attributes, Properties, Templates};
+pub(in crate::plan) use known::{Properties, Templates};
 pub use same_id::kept_ids;
 
 use super::steps::{Finding, Staying};

@@ -1,0 +1,375 @@
+//! How resources stand, against their templates and after a move.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+
+use super::Style;
+use super::json::escaped;
+use super::text::{columns, count, paint, plain, shorten};
+use crate::model::{Environment, Value};
+use crate::plan::drift::{
+    Checked, Divergence, DivergenceKind, Drift, Standing, Unverified, Verification, VerifiedMove,
+};
+use crate::registry::{Pointer, Verdict};
+use crate::template::json::{Written, to_compact};
+
+/// The version of the form for programs: raised when a field goes away or changes its meaning.
+const VERSION: u32 = 1;
+/// Longest value that is shown.
+const VALUE_WIDTH: usize = 60;
+
+/// Renders how resources stand for a terminal: what has drifted, with what would put it right, what
+/// nobody can say, and how many are as they are declared.
+pub fn drift(environments: &[Drift], style: Style) -> String {
+    let blocks: Vec<String> = environments.iter().map(|one| environment(one, style)).collect();
+    if blocks.is_empty() { "There are no stacks.\n".to_owned() } else { blocks.join("\n") }
+}
+
+fn environment(drift: &Drift, style: Style) -> String {
+    let place = drift.environment.to_string();
+    let heading = format!("{}: {}", plain(&place), summary(&tally(drift)));
+    let mut lines = vec![paint::heading(heading)];
+    let drifted: Vec<&Checked> = drift.drifted().collect();
+    for one in &drifted {
+        let subject = &one.subject;
+        lines.push(String::new());
+        lines.push(format!(
+            "{}  {}  {}",
+            plain(&subject.location.to_string()),
+            plain(subject.resource_type.as_str()),
+            plain(&subject.physical_id)
+        ));
+        lines.extend(standing(&one.standing, "declared"));
+    }
+    lines.extend(unverified(drift, style));
+    lines.extend(left_out(drift, style));
+    lines.join("\n") + "\n"
+}
+
+/// How many resources stand how.
+#[derive(Default)]
+struct Tally {
+    all: usize,
+    in_sync: usize,
+    drifted: usize,
+    gone: usize,
+    unverified: usize,
+}
+
+fn tally(drift: &Drift) -> Tally {
+    let mut tally = Tally::default();
+    for one in &drift.resources {
+        tally.all += 1;
+        *match one.standing {
+            Standing::InSync => &mut tally.in_sync,
+            Standing::Drifted(_) => &mut tally.drifted,
+            Standing::Gone => &mut tally.gone,
+            Standing::Unverified(_) => &mut tally.unverified,
+        } += 1;
+    }
+    tally
+}
+
+fn summary(tally: &Tally) -> String {
+    let parts = [
+        (tally.drifted, "drifted"),
+        (tally.gone, "deleted"),
+        (tally.in_sync, "in sync"),
+        (tally.unverified, "cannot be verified"),
+    ];
+    let parts = parts.iter().filter(|(number, _)| *number > 0);
+    let parts: Vec<String> = parts.map(|(number, word)| format!("{number} {word}")).collect();
+    let all = count(tally.all, "resource");
+    if parts.is_empty() { all } else { format!("{all}: {}", parts.join(", ")) }
+}
+
+/// What is not as it should be of a resource, a line for each difference. `word` says what the
+/// value that it should have is called.
+fn standing(standing: &Standing, word: &str) -> Vec<String> {
+    match standing {
+        Standing::InSync | Standing::Unverified(_) => Vec::new(),
+        Standing::Gone => vec![format!("  {}", paint::loss("it does not exist any more"))],
+        Standing::Drifted(found) => {
+            let rows: Vec<Vec<String>> = found.iter().map(|one| row(one, word)).collect();
+            let lines = columns(&rows).into_iter().zip(found);
+            lines.map(|(line, one)| format!("  {}", painted(one, line))).collect()
+        }
+    }
+}
+
+fn painted(one: &Divergence, line: String) -> String {
+    match one.kind {
+        DivergenceKind::Add => paint::gain(line),
+        DivergenceKind::Remove => paint::loss(line),
+        DivergenceKind::Replace => paint::change(line),
+    }
+}
+
+fn row(one: &Divergence, word: &str) -> Vec<String> {
+    let sign = match one.kind {
+        DivergenceKind::Add => "+",
+        DivergenceKind::Remove => "-",
+        DivergenceKind::Replace => "~",
+    };
+    let value = |value: &Option<Value>, none: &str| match value {
+        Some(value) => shorten(&plain(&to_compact(value)), VALUE_WIDTH),
+        None => none.to_owned(),
+    };
+    let values = if one.is_hidden {
+        "differs; hidden, since it holds a secret".to_owned()
+    } else {
+        let current = value(&one.current, "absent");
+        match one.kind {
+            DivergenceKind::Remove => format!("{current}, not {word}"),
+            _ => format!("{current}, {word} {}", value(&one.declared, "absent")),
+        }
+    };
+    let path = plain(&one.path.to_string()).into_owned();
+    vec![sign.to_owned(), path, values, format!("({})", verdict(one.verdict))]
+}
+
+/// What it would mean to put something right.
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::InPlace => "in place",
+        Verdict::CannotBeVerified => "cannot be verified",
+        Verdict::MayReplace => "may replace",
+        Verdict::Replaces => "replaces",
+        Verdict::CannotBeSet => "assigned by the service",
+    }
+}
+
+/// What nobody can say anything of, by reason.
+fn unverified(drift: &Drift, style: Style) -> Vec<String> {
+    let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for one in &drift.resources {
+        if let Standing::Unverified(why) = &one.standing {
+            let kind = &one.subject.resource_type;
+            let name = match why {
+                Unverified::Unsupported => kind.to_string(),
+                _ => format!("{} ({kind})", one.subject.location),
+            };
+            reasons.entry(why.to_string()).or_default().push(name);
+        }
+    }
+    let mut lines = Vec::new();
+    for (reason, names) in reasons {
+        if lines.is_empty() {
+            lines.push(String::new());
+            lines.push(paint::heading("Cannot be verified:"));
+        }
+        lines.push(format!("  {}: {}", plain(&reason), listed(names, style)));
+    }
+    lines
+}
+
+/// Names, each once with the number of its occurrences, the first few of them.
+fn listed(names: Vec<String>, style: Style) -> String {
+    let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+    for name in names {
+        *counted.entry(name).or_default() += 1;
+    }
+    let shown = counted.iter().take(style.limit()).map(|(name, number)| match number {
+        1 => plain(name).into_owned(),
+        _ => format!("{} × {number}", plain(name)),
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match counted.len().saturating_sub(style.limit()) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// What was not compared of the resources that were.
+fn left_out(drift: &Drift, style: Style) -> Vec<String> {
+    type Of = fn(&Checked) -> &[Pointer];
+    let kinds: [(&str, Of); 3] = [
+        ("their values are not known", |one| &one.left_out.unknown),
+        ("they hold secrets", |one| &one.left_out.secret),
+        ("the service does not give them back", |one| &one.left_out.unreadable),
+    ];
+    let mut lines = Vec::new();
+    for (why, of) in kinds {
+        let paths: Vec<String> = drift
+            .resources
+            .iter()
+            .flat_map(|one| {
+                let place = one.subject.location.to_string();
+                of(one).iter().map(move |path| format!("{place}{path}"))
+            })
+            .collect();
+        if paths.is_empty() {
+            continue;
+        }
+        if lines.is_empty() {
+            lines.push(String::new());
+        }
+        let counted = match paths.len() {
+            1 => "1 property was".to_owned(),
+            number => format!("{number} properties were"),
+        };
+        let shown =
+            if style.verbose { format!(": {}", listed(paths, style)) } else { String::new() };
+        lines.push(format!("{counted} not compared, since {why}{shown}"));
+    }
+    lines
+}
+
+/// Renders the same as a JSON document (`version` 1), always complete.
+pub fn drift_json(environments: &[Drift]) -> String {
+    let environments: Vec<Json> = environments.iter().map(environment_json).collect();
+    let document = json!({"version": VERSION, "environments": environments});
+    // A document of texts and numbers can always be written.
+    escaped(&serde_json::to_string_pretty(&document).unwrap_or_default()) + "\n"
+}
+
+fn environment_json(drift: &Drift) -> Json {
+    let tally = tally(drift);
+    let resources: Vec<Json> = drift.resources.iter().map(resource_json).collect();
+    json!({
+        "account": drift.environment.account.as_str(),
+        "region": drift.environment.region.as_str(),
+        "summary": {
+            "resources": tally.all,
+            "inSync": tally.in_sync,
+            "drifted": tally.drifted,
+            "deleted": tally.gone,
+            "unverified": tally.unverified,
+        },
+        "resources": resources,
+    })
+}
+
+fn resource_json(one: &Checked) -> Json {
+    let subject = &one.subject;
+    let texts =
+        |paths: &[Pointer]| -> Vec<String> { paths.iter().map(Pointer::to_string).collect() };
+    let mut document = json!({
+        "stack": subject.location.stack.as_str(),
+        "logicalId": subject.location.logical_id.as_str(),
+        "type": subject.resource_type.as_str(),
+        "physicalId": subject.physical_id.as_str(),
+        "notCompared": {
+            "unknown": texts(&one.left_out.unknown),
+            "secret": texts(&one.left_out.secret),
+            "unreadable": texts(&one.left_out.unreadable),
+        },
+    });
+    add_standing(&mut document, &one.standing);
+    document
+}
+
+fn add_standing(document: &mut Json, standing: &Standing) {
+    let status = match standing {
+        Standing::InSync => "inSync",
+        Standing::Drifted(_) => "drifted",
+        Standing::Gone => "deleted",
+        Standing::Unverified(_) => "unverified",
+    };
+    document["status"] = status.into();
+    match standing {
+        Standing::InSync | Standing::Gone => {}
+        Standing::Drifted(found) => {
+            document["patch"] = found.iter().map(divergence_json).collect();
+        }
+        Standing::Unverified(why) => {
+            document["reason"] = json!({"code": code(why), "text": why.to_string()});
+        }
+    }
+}
+
+fn code(why: &Unverified) -> &'static str {
+    match why {
+        Unverified::Custom => "custom",
+        Unverified::Unsupported => "unsupported",
+        Unverified::NoAddress(_) => "noIdentifier",
+        Unverified::NotFoundPerhaps(_) => "notFound",
+        Unverified::Macro => "macro",
+        Unverified::Denied(_) => "denied",
+        Unverified::Failed(_) => "failed",
+        Unverified::GoneBefore => "goneBefore",
+    }
+}
+
+/// An operation of a JSON patch, with what it finds and what it would mean.
+fn divergence_json(one: &Divergence) -> Json {
+    // Values are texts, numbers, lists and objects, which can always be written.
+    let value = |value: &Value| serde_json::to_value(Written(value)).unwrap_or_default();
+    let mut document = json!({"op": one.kind.as_str(), "path": one.path.to_string()});
+    if one.is_hidden {
+        document["hidden"] = true.into();
+    }
+    if let Some(declared) = &one.declared {
+        document["value"] = value(declared);
+    }
+    if let Some(current) = &one.current {
+        document["current"] = value(current);
+    }
+    document["verdict"] = match one.verdict {
+        Verdict::InPlace => "inPlace",
+        Verdict::CannotBeVerified => "cannotBeVerified",
+        Verdict::MayReplace => "mayReplace",
+        Verdict::Replaces => "replaces",
+        Verdict::CannotBeSet => "cannotBeSet",
+    }
+    .into();
+    document
+}
+
+/// Renders what became of resources that were moved in an environment: each of them, or only those
+/// that are not what they were and those of which nobody can say, and how many are.
+pub fn verified(verification: &Verification, style: Style) -> String {
+    let Verification { environment, moves } = verification;
+    let same = moves.iter().filter(|one| one.standing == Standing::InSync).count();
+    let mut lines = vec![paint::heading(heading(environment, same, moves.len()))];
+    for one in moves {
+        let what = match &one.standing {
+            Standing::InSync if !style.verbose => continue,
+            Standing::InSync => "unchanged".to_owned(),
+            Standing::Gone => "gone".to_owned(),
+            Standing::Drifted(_) => "CHANGED".to_owned(),
+            Standing::Unverified(why) => format!("not verified: {why}"),
+        };
+        lines.push(format!(
+            "  {} → {}  {}  {}",
+            plain(&one.source),
+            plain(&one.destination),
+            plain(one.resource_type.as_str()),
+            plain(&what)
+        ));
+        lines.extend(standing(&one.standing, "before").into_iter().map(|line| format!("  {line}")));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn heading(environment: &Environment, same: usize, all: usize) -> String {
+    let place = environment.to_string();
+    let place = plain(&place);
+    if same == all {
+        let verb = if all == 1 { "is what it was" } else { "are what they were" };
+        return format!("{place}: verified: {} {verb}", count(all, "moved resource"));
+    }
+    let verb = if same == 1 { "is what it was" } else { "are what they were" };
+    format!("{place}: verified: {same} of {} {verb}", count(all, "moved resource"))
+}
+
+/// Says the same to a program, in one line: the member `event` is `verified`.
+pub fn verified_json(verification: &Verification) -> String {
+    let each = |one: &VerifiedMove| {
+        let mut document = json!({
+            "type": one.resource_type.as_str(),
+            "source": one.source,
+            "destination": one.destination,
+        });
+        add_standing(&mut document, &one.standing);
+        document
+    };
+    let line = json!({
+        "event": "verified",
+        "account": verification.environment.account.as_str(),
+        "region": verification.environment.region.as_str(),
+        "moves": verification.moves.iter().map(each).collect::<Vec<_>>(),
+    });
+    escaped(&line.to_string())
+}
