@@ -94,6 +94,8 @@ fn file(text: &str) -> (TempDir, String) {
 fn the_help_says_what_there_is() {
     insta::assert_snapshot!("help", Call::new(&["--help"]).run().seen());
     insta::assert_snapshot!("help-deploy", Call::new(&["deploy", "--help"]).run().out);
+    insta::assert_snapshot!("help-drift", Call::new(&["drift", "--help"]).run().out);
+    insta::assert_snapshot!("help-local-drift", Call::new(&["local", "drift", "--help"]).run().out);
     insta::assert_snapshot!("help-history", Call::new(&["history", "--help"]).run().out);
     let record = Call::new(&["history", "record", "--help"]).run().out;
     insta::assert_snapshot!("help-history-record", record);

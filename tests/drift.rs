@@ -64,6 +64,15 @@ fn seeded() -> Place {
 
 const DRIFT: [&str; 4] = ["drift", "--local", "--app", "cdk.out"];
 
+/// Compares a text with the one that is kept, but for what is made up.
+macro_rules! snapshot {
+    ($name:literal, $text:expr) => {
+        insta::with_settings!({filters => vec![("-[A-Z0-9]{12}\\b", "-RANDOM")]}, {
+            insta::assert_snapshot!($name, $text);
+        });
+    };
+}
+
 fn drift(more: &[&'static str]) -> Vec<&'static str> {
     [&DRIFT[..], more].concat()
 }
@@ -71,7 +80,7 @@ fn drift(more: &[&'static str]) -> Vec<&'static str> {
 #[test]
 fn what_was_just_deployed_is_in_sync() {
     let place = seeded();
-    insta::assert_snapshot!("in-sync", place.out(&drift(&["--verbose"])));
+    snapshot!("in-sync", place.out(&drift(&["--verbose"])));
     assert_eq!(place.run(&drift(&["--check"])).status.code(), Some(0));
 }
 
@@ -110,8 +119,8 @@ fn what_somebody_changes_is_shown_with_what_would_put_it_right() {
     place.out(&["local", "drift", "Shop.Nightly", "--delete"]);
     place.out(&["local", "drift", "Shop.Failed", "--delete"]);
     place.out(&["local", "drift", "Shop.Worker", "--set", "PackageType=Image"]);
-    insta::assert_snapshot!("drifted", place.out(&DRIFT));
-    insta::assert_snapshot!("drifted-json", place.out(&drift(&["--output", "json"])));
+    snapshot!("drifted", place.out(&DRIFT));
+    snapshot!("drifted-json", place.out(&drift(&["--output", "json"])));
     assert_eq!(place.run(&drift(&["--check"])).status.code(), Some(4));
     // The state of its stack is as it was.
     assert_eq!(place.run(&["refactor", "--local", "--app", "cdk.out"]).status.code(), Some(0));
@@ -217,7 +226,7 @@ fn a_move_is_verified_to_change_nothing() {
     let place = moving();
     let said = place.out(&[&REFACTOR[..], &["--verbose"]].concat());
     let verified = &said[said.find("verified").unwrap()..];
-    insta::assert_snapshot!("verified", verified);
+    snapshot!("verified", verified);
     // The resources are under their new names now, and drift knows them.
     let found = place.json(&drift(&["--output", "json"]));
     assert_eq!(found["environments"][0]["summary"]["inSync"], 4);
@@ -230,7 +239,7 @@ fn a_resource_that_is_another_after_a_move_is_an_error_that_says_what_changed() 
     let output = place.run(&REFACTOR);
     assert_eq!(output.status.code(), Some(1));
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    insta::assert_snapshot!("altered", &out[out.find("verified").unwrap()..]);
+    snapshot!("altered", &out[out.find("verified").unwrap()..]);
     assert!(err.contains("2 resources are not what they were before they were moved"), "{err}");
     assert!(err.contains("`cdkr revert` moves it back"), "{err}");
     place.out(&["revert", "--local", "--yes"]);

@@ -284,7 +284,9 @@ pub(crate) fn attribute(
             ));
         }
         let mut identifier = info.primary_identifier();
-        if identifier.next() == Some(&schema) && identifier.next().is_none() {
+        // The physical ID of a rule is its name, but it is identified by its ARN.
+        let is_name = name.ends_with("Arn") && !physical_id.starts_with("arn:");
+        if identifier.next() == Some(&schema) && identifier.next().is_none() && !is_name {
             return Ok(reference(resource_type, physical_id));
         }
     }
@@ -420,6 +422,8 @@ mod tests {
             ("AWS::SQS::Queue", "https://sqs/1/q", "QueueName", "q"),
             ("AWS::IAM::Role", "r", "Arn", "arn:aws:iam::111111111111:role/r"),
             ("AWS::EC2::SecurityGroup", "sg-1", "GroupId", "sg-1"),
+            ("AWS::Events::Rule", "r", "Arn", "arn:aws:events:eu-west-1:111111111111:rule/r"),
+            ("AWS::SNS::Topic", "arn:aws:sns:x:1:t", "TopicArn", "arn:aws:sns:x:1:t"),
             ("AWS::Lambda::Function", "f", "MemorySize", "128"),
         ] {
             let properties = json!({"MemorySize": "128"});

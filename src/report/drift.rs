@@ -18,6 +18,8 @@ use crate::template::json::{Written, to_compact};
 const VERSION: u32 = 1;
 /// Longest value that is shown.
 const VALUE_WIDTH: usize = 60;
+/// In the place of values that nobody may see.
+const HIDDEN: &str = "differs; hidden, since it holds a secret";
 
 /// Renders how resources stand for a terminal: what has drifted, with what would put it right, what
 /// nobody can say, and how many are as they are declared.
@@ -40,7 +42,7 @@ fn environment(drift: &Drift, style: Style) -> String {
             plain(subject.resource_type.as_str()),
             plain(&subject.physical_id)
         ));
-        lines.extend(standing(&one.standing, "declared"));
+        lines.extend(standing(&one.standing, row));
     }
     lines.extend(unverified(drift, style));
     lines.extend(left_out(drift, style));
@@ -84,14 +86,13 @@ fn summary(tally: &Tally) -> String {
     if parts.is_empty() { all } else { format!("{all}: {}", parts.join(", ")) }
 }
 
-/// What is not as it should be of a resource, a line for each difference. `word` says what the
-/// value that it should have is called.
-fn standing(standing: &Standing, word: &str) -> Vec<String> {
+/// What is not as it should be of a resource, a line for each difference.
+fn standing(standing: &Standing, row: fn(&Divergence) -> Vec<String>) -> Vec<String> {
     match standing {
         Standing::InSync | Standing::Unverified(_) => Vec::new(),
         Standing::Gone => vec![format!("  {}", paint::loss("it does not exist any more"))],
         Standing::Drifted(found) => {
-            let rows: Vec<Vec<String>> = found.iter().map(|one| row(one, word)).collect();
+            let rows: Vec<Vec<String>> = found.iter().map(row).collect();
             let lines = columns(&rows).into_iter().zip(found);
             lines.map(|(line, one)| format!("  {}", painted(one, line))).collect()
         }
@@ -106,27 +107,43 @@ fn painted(one: &Divergence, line: String) -> String {
     }
 }
 
-fn row(one: &Divergence, word: &str) -> Vec<String> {
+/// A difference between what is there and what is declared.
+fn row(one: &Divergence) -> Vec<String> {
     let sign = match one.kind {
         DivergenceKind::Add => "+",
         DivergenceKind::Remove => "-",
         DivergenceKind::Replace => "~",
     };
-    let value = |value: &Option<Value>, none: &str| match value {
-        Some(value) => shorten(&plain(&to_compact(value)), VALUE_WIDTH),
-        None => none.to_owned(),
-    };
-    let values = if one.is_hidden {
-        "differs; hidden, since it holds a secret".to_owned()
-    } else {
-        let current = value(&one.current, "absent");
-        match one.kind {
-            DivergenceKind::Remove => format!("{current}, not {word}"),
-            _ => format!("{current}, {word} {}", value(&one.declared, "absent")),
+    let values = match one.kind {
+        _ if one.is_hidden => HIDDEN.to_owned(),
+        DivergenceKind::Remove => format!("{}, not declared", value(one.current.as_ref())),
+        _ => {
+            let (current, declared) = (value(one.current.as_ref()), value(one.declared.as_ref()));
+            format!("{current}, declared {declared}")
         }
     };
     let path = plain(&one.path.to_string()).into_owned();
     vec![sign.to_owned(), path, values, format!("({})", verdict(one.verdict))]
+}
+
+/// A difference between what is there and what was there.
+fn altered(one: &Divergence) -> Vec<String> {
+    let sign = match one.kind {
+        DivergenceKind::Add => "-",
+        DivergenceKind::Remove => "+",
+        DivergenceKind::Replace => "~",
+    };
+    let values = if one.is_hidden {
+        HIDDEN.to_owned()
+    } else {
+        format!("was {}, is {}", value(one.declared.as_ref()), value(one.current.as_ref()))
+    };
+    vec![sign.to_owned(), plain(&one.path.to_string()).into_owned(), values]
+}
+
+fn value(value: Option<&Value>) -> String {
+    let shown = |value| shorten(&plain(&to_compact(value)), VALUE_WIDTH);
+    value.map_or_else(|| "absent".to_owned(), shown)
 }
 
 /// What it would mean to put something right.
@@ -338,7 +355,7 @@ pub fn verified(verification: &Verification, style: Style) -> String {
             plain(one.resource_type.as_str()),
             plain(&what)
         ));
-        lines.extend(standing(&one.standing, "before").into_iter().map(|line| format!("  {line}")));
+        lines.extend(standing(&one.standing, altered).into_iter().map(|line| format!("  {line}")));
     }
     lines.join("\n") + "\n"
 }
