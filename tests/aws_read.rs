@@ -8,6 +8,9 @@ mod world;
 #[path = "aws_read/access.rs"]
 mod access;
 
+#[path = "aws_read/states.rs"]
+mod states;
+
 use std::time::Duration;
 
 use cdkr::aws::{AwsError, Cause, Depth, Wait};

@@ -206,15 +206,21 @@ fn moving() -> Place {
     let stay = json!({"Type": "AWS::S3::Bucket", "Properties": {}});
     let tagged = |owner: &str| json!({"tags": {"owner": owner}});
     let before = json!({"Resources": {"Queue": queue, "Topic": topic, "Stay": stay}});
-    assembly(&place.path().join("before"), &[
-        ("Old", before, tagged("old")),
-        ("New", json!({"Resources": {"Other": stay}}), tagged("new")),
-    ]);
+    assembly(
+        &place.path().join("before"),
+        &[
+            ("Old", before, tagged("old")),
+            ("New", json!({"Resources": {"Other": stay}}), tagged("new")),
+        ],
+    );
     let after = json!({"Resources": {"Jobs": queue, "News": topic, "Other": stay}});
-    assembly(&place.path().join("cdk.out"), &[
-        ("Old", json!({"Resources": {"Stay": stay}}), tagged("old")),
-        ("New", after, tagged("new")),
-    ]);
+    assembly(
+        &place.path().join("cdk.out"),
+        &[
+            ("Old", json!({"Resources": {"Stay": stay}}), tagged("old")),
+            ("New", after, tagged("new")),
+        ],
+    );
     place.seed("before");
     place
 }
@@ -257,4 +263,41 @@ fn programs_are_told_what_was_verified() {
     let moves = verified[0]["moves"].as_array().unwrap();
     assert_eq!(moves.len(), 2);
     assert!(moves.iter().all(|one| one["status"] == "inSync"), "{moves:?}");
+}
+
+const DEPLOY: [&str; 9] = [
+    "deploy",
+    "--all",
+    "--local",
+    "--yes",
+    "--ci",
+    "--refactoring",
+    "EXECUTE_AND_DEPLOY",
+    "--verify",
+    "--app",
+];
+
+#[test]
+fn a_deployment_goes_on_when_what_it_has_moved_is_what_it_was() {
+    let place = moving();
+    let output = place.run(&[&DEPLOY[..], &["cdk.out"]].concat());
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("verified: 2 moved resources are what they were"), "{said}");
+}
+
+#[test]
+fn a_deployment_moves_back_what_is_not_what_it_was() {
+    let place = moving();
+    let before = place.resources();
+    arm(&place, &json!({"refactors": [{"Alters": {"property": "DisplayName", "value": "other"}}]}));
+    let said = place.err(&[&DEPLOY[..], &["cdk.out"]].concat(), 1);
+    for expected in [
+        "resources are not what they were before they were moved",
+        r#"~  /DisplayName  was "news", is "other""#,
+        "2 moves were taken back",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    assert_eq!(place.resources(), before);
 }

@@ -78,7 +78,7 @@ Examples:
     cdkr drift --resource 'Shop-Data.*Table*'
 
 Exit codes:
-  0    done, whatever was found
+  0    done, whatever was found; with --check: nothing has drifted of what can be verified
   1    failed
   2    wrong usage
   4    with --check: something has drifted, or was deleted";
@@ -116,7 +116,7 @@ pub(super) fn run(arguments: &DriftArgs, terminal: &mut Terminal) -> Result<Exit
              CloudFormation compares templates",
         );
     }
-    Ok(if has_drifted && arguments.check { Exit::Drifted } else { Exit::Done })
+    Ok(if has_drifted && arguments.check { Exit::Moves } else { Exit::Done })
 }
 
 impl DriftArgs {

@@ -73,8 +73,6 @@ enum Exit {
     Ambiguous,
     /// `--check` found moves, or a state that is not recorded; `--fail-on` found a change.
     Moves,
-    /// `--check` found drift.
-    Drifted,
 }
 
 impl From<Exit> for ExitCode {
@@ -82,7 +80,7 @@ impl From<Exit> for ExitCode {
         Self::from(match exit {
             Exit::Done => 0,
             Exit::Ambiguous => 3,
-            Exit::Moves | Exit::Drifted => 4,
+            Exit::Moves => 4,
         })
     }
 }

@@ -154,7 +154,7 @@ fn state(tx: &Tx<'_>, info: TypeInfo, found: &Physical) -> Answer<Json> {
     }
     // A few of those that are texts for sure.
     let is_plain = |name: &&str| {
-        !name.contains('/') && (*name == "Arn" || *name == "Id" || name.ends_with("Arn"))
+        !name.contains('/') && ["Arn", "Id", "DomainName"].iter().any(|end| name.ends_with(end))
     };
     let assigned = info.read_only().filter(is_plain);
     let own = info.primary_identifier().filter(|name| !name.contains('/'));

@@ -42,7 +42,7 @@ fn environment(drift: &Drift, style: Style) -> String {
             plain(subject.resource_type.as_str()),
             plain(&subject.physical_id)
         ));
-        lines.extend(standing(&one.standing, row));
+        lines.extend(standing(&one.standing, row).into_iter().map(|(line, paint)| paint(line)));
     }
     lines.extend(unverified(drift, style));
     lines.extend(left_out(drift, style));
@@ -87,23 +87,25 @@ fn summary(tally: &Tally) -> String {
 }
 
 /// What is not as it should be of a resource, a line for each difference.
-fn standing(standing: &Standing, row: fn(&Divergence) -> Vec<String>) -> Vec<String> {
+fn standing(standing: &Standing, row: fn(&Divergence) -> Vec<String>) -> Vec<Painted> {
     match standing {
         Standing::InSync | Standing::Unverified(_) => Vec::new(),
-        Standing::Gone => vec![format!("  {}", paint::loss("it does not exist any more"))],
+        Standing::Gone => {
+            vec![("  it does not exist any more".to_owned(), |line| paint::loss(line))]
+        }
         Standing::Drifted(found) => {
             let rows: Vec<Vec<String>> = found.iter().map(row).collect();
             let lines = columns(&rows).into_iter().zip(found);
-            lines.map(|(line, one)| format!("  {}", painted(one, line))).collect()
+            lines.map(|(line, one)| (format!("  {line}"), colour(one))).collect()
         }
     }
 }
 
-fn painted(one: &Divergence, line: String) -> String {
+fn colour(one: &Divergence) -> fn(String) -> String {
     match one.kind {
-        DivergenceKind::Add => paint::gain(line),
-        DivergenceKind::Remove => paint::loss(line),
-        DivergenceKind::Replace => paint::change(line),
+        DivergenceKind::Add => |line| paint::gain(line),
+        DivergenceKind::Remove => |line| paint::loss(line),
+        DivergenceKind::Replace => |line| paint::change(line),
     }
 }
 
@@ -334,12 +336,28 @@ fn divergence_json(one: &Divergence) -> Json {
     document
 }
 
-/// Renders what became of resources that were moved in an environment: each of them, or only those
-/// that are not what they were and those of which nobody can say, and how many are.
+/// Renders what became of resources that were moved in an environment: how many are what they were,
+/// and those that are not, or of which nobody can say; all of them if the style is verbose.
 pub fn verified(verification: &Verification, style: Style) -> String {
+    let (heading, lines) = verified_parts(verification, style);
+    let lines: Vec<String> = lines.into_iter().map(|(line, paint)| paint(line)).collect();
+    [vec![paint::heading(heading)], lines].concat().join("\n") + "\n"
+}
+
+/// Renders the same as lines without colours.
+pub fn verified_lines(verification: &Verification) -> Vec<String> {
+    let (heading, lines) = verified_parts(verification, Style::default());
+    [vec![heading], lines.into_iter().map(|(line, _)| line).collect()].concat()
+}
+
+/// A line, and how it is painted.
+type Painted = (String, fn(String) -> String);
+
+fn verified_parts(verification: &Verification, style: Style) -> (String, Vec<Painted>) {
     let Verification { environment, moves } = verification;
     let same = moves.iter().filter(|one| one.standing == Standing::InSync).count();
-    let mut lines = vec![paint::heading(heading(environment, same, moves.len()))];
+    let plainly: fn(String) -> String = |line| line;
+    let mut lines: Vec<Painted> = Vec::new();
     for one in moves {
         let what = match &one.standing {
             Standing::InSync if !style.verbose => continue,
@@ -348,16 +366,13 @@ pub fn verified(verification: &Verification, style: Style) -> String {
             Standing::Drifted(_) => "CHANGED".to_owned(),
             Standing::Unverified(why) => format!("not verified: {why}"),
         };
-        lines.push(format!(
-            "  {} → {}  {}  {}",
-            plain(&one.source),
-            plain(&one.destination),
-            plain(one.resource_type.as_str()),
-            plain(&what)
-        ));
-        lines.extend(standing(&one.standing, altered).into_iter().map(|line| format!("  {line}")));
+        let [source, destination, kind, what] =
+            [&*one.source, &*one.destination, one.resource_type.as_str(), &*what].map(plain);
+        lines.push((format!("  {source} → {destination}  {kind}  {what}"), plainly));
+        let inner = standing(&one.standing, altered).into_iter();
+        lines.extend(inner.map(|(line, paint)| (format!("  {line}"), paint)));
     }
-    lines.join("\n") + "\n"
+    (heading(environment, same, moves.len()), lines)
 }
 
 fn heading(environment: &Environment, same: usize, all: usize) -> String {

@@ -46,6 +46,8 @@ pub struct TypedDeploying {
     pub concurrency: Option<usize>,
     /// `--outputs-file`
     pub outputs_file: Option<PathBuf>,
+    /// `--verify`
+    pub verify: bool,
 }
 
 /// Which changes of permissions somebody has to approve (`--require-approval` of `cdk deploy`).
@@ -127,6 +129,8 @@ pub struct Deploying {
     pub concurrency: usize,
     /// Where outputs are written to.
     pub outputs_file: Option<PathBuf>,
+    /// Whether the state of what moves is read before and after the moves.
+    pub verify: bool,
 }
 
 impl Deploying {
@@ -189,6 +193,7 @@ impl Deploying {
             rollback: typed.rollback.or(project.rollback).or(user.rollback).unwrap_or(true),
             concurrency: concurrency.unwrap_or(1),
             outputs_file: outputs_file.map(|file| surroundings.directory.join(file)),
+            verify: typed.verify,
         })
     }
 }

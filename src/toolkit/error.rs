@@ -6,6 +6,8 @@ use crate::aws::{AwsError, LookupError, LookupProblem, RoleOptionsError};
 use crate::compare::CompareError;
 use crate::event::Unanswered;
 use crate::model::Environment;
+use crate::plan::drift::Verification;
+use crate::report;
 use crate::run::{JournalError, RunError};
 use crate::settings::SettingsError;
 use crate::toolkit::local::LocalError;
@@ -244,6 +246,9 @@ pub enum Error {
     /// A stack that somebody named is nowhere.
     #[error("`--additional-stack-name {0}`: there is no such stack in any environment of the app")]
     NoAdditionalStack(String),
+    /// Resources are not what they were before they were moved.
+    #[error("{}", altered(.0))]
+    Altered(Vec<Verification>),
     /// Drift cannot be looked for.
     #[error(transparent)]
     Drift(#[from] super::DriftError),
@@ -356,6 +361,11 @@ fn violations(all: &[Violation]) -> String {
         format!("aspect `{}`: `{}` ({}): {}", one.aspect, one.construct, one.location, one.reason)
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+fn altered(all: &[Verification]) -> String {
+    let lines = all.iter().flat_map(report::verified_lines).collect::<Vec<_>>();
+    format!("resources are not what they were before they were moved\n{}", lines.join("\n"))
 }
 
 fn quoted(keys: &[String]) -> String {

@@ -61,6 +61,11 @@ pub(in crate::cli) struct DeployArgs {
     #[arg(long, value_name = "TYPE", help_heading = "Moves")]
     assume_fixed: Vec<String>,
 
+    /// Read every resource that moves before and after the moves, through Cloud Control; if it is
+    /// not what it was, move everything back and deploy nothing
+    #[arg(long, help_heading = "Moves")]
+    verify: bool,
+
     /// Let resources keep names, and logical IDs, that they could only change by being replaced
     ///
     /// The choice is kept in the metadata of the resource, so that the next deployment makes the
@@ -306,6 +311,7 @@ impl DeployArgs {
             },
             concurrency: self.concurrency,
             outputs_file: self.outputs_file.clone(),
+            verify: self.verify,
         }
     }
 }

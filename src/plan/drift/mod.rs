@@ -298,6 +298,11 @@ impl<'a> Declarations<'a> {
         self.deployed.stacks.iter().find(|stack| stack.stack.name == location.stack)
     }
 
+    fn kind(&self, location: &Location) -> Option<&'a str> {
+        let resources = &self.stack(location)?.resources;
+        Some(resources.get(location.logical_id.as_str())?.resource_type.as_str())
+    }
+
     /// Returns an attribute of a resource: what its state or an output shows.
     fn attribute(&self, stack: &str, id: &str, name: &str, states: &States) -> Option<Value> {
         let location = Location::new(stack, id);
@@ -307,6 +312,11 @@ impl<'a> Declarations<'a> {
             return child.outputs.get(key).map(|value| Value::String(value.clone()));
         }
         let state = states.get(&location);
+        if name == "Ref" {
+            // Nothing else is a name within something that has to be named as well.
+            let is_stage = self.kind(&location) == Some("AWS::ApiGateway::Stage");
+            return state.filter(|_| is_stage)?.get("StageName").cloned();
+        }
         let read = state.and_then(|state| Pointer::from_tokens(name.split('.')).of(state));
         let shown = || self.shown.get(&(location.clone(), name.to_owned()));
         read.cloned().or_else(|| shown().map(|text| Value::String(text.clone())))

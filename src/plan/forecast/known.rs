@@ -22,7 +22,8 @@ pub(in crate::plan) struct Properties {
     pub(in crate::plan) secret: Vec<Pointer>,
 }
 
-/// Gives an attribute of a resource, named by stack and logical ID, if it is known.
+/// Gives an attribute of a resource, named by stack and logical ID, if it is known; `Ref` is what
+/// `Ref` gives where that is not the physical ID.
 pub(in crate::plan) type Attributes<'a> = dyn Fn(&str, &str, &str) -> Option<Value> + 'a;
 
 /// Evaluates deployed templates.
@@ -181,9 +182,13 @@ impl Plain<'_> {
             Piece::Literal(text) if text.contains(DYNAMIC) => Found::Secret,
             Piece::Literal(text) => Found::Known(Value::String(text.as_str().into())),
             // A physical ID of several parts is not what `Ref` gives.
-            Piece::Of(Thing { physical, .. }, None) => {
-                known(physical.clone().filter(|id| !id.contains('|')).map(Value::String))
-            }
+            Piece::Of(Thing { stack, id, physical, .. }, None) => known(
+                physical
+                    .clone()
+                    .filter(|id| !id.contains('|'))
+                    .map(Value::String)
+                    .or_else(|| (self.attributes)(stack, id, "Ref")),
+            ),
             Piece::Of(thing, Some(attribute)) => {
                 known((self.attributes)(&thing.stack, &thing.id, attribute))
             }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::carry_out::{Cancel, Carried, Progress, carry_out_with, interval, keep_moves};
+use super::super::drift::{self, Before};
 use super::super::history::{self, Doing, Followed, Provisional};
 use super::super::planning::{Prepared, Refusals};
 use super::super::{Error, files};
@@ -16,9 +17,10 @@ use crate::aws::ChangeSetChange;
 use crate::deploy::{
     self, DeployError, DeployOptions, DeployRequest, Deployed, DeployedStack, Outcome,
 };
-use crate::event::Host;
+use crate::event::{Event, Host};
 use crate::model::Environment;
 use crate::plan::{Allowed, PlannedChange, judge};
+use crate::report;
 use crate::settings::{Deploying, Method};
 
 /// Carries out a deployment as somebody has agreed to it: publishes assets, moves resources if the
@@ -70,7 +72,12 @@ impl<'a> Work<'a> {
         self.publish().await?;
         let histories = self.deployment.prepared.histories();
         let place = self.deployment.settings.place();
+        let before = self.before_moves().await?;
         let (carried, moved) = self.move_resources().await?;
+        let moved = match (moved, before) {
+            (Ok(()), Some(before)) => Box::pin(self.verify(&before, &carried)).await,
+            (moved, _) => moved,
+        };
         if let Err(error) = moved {
             let undone =
                 failure::take_back_all(&self.deployment, &carried, &error, self.host, self.cancel);
@@ -119,6 +126,30 @@ impl<'a> Work<'a> {
         let published =
             deploy::publish_assets(&connection.aws, &request, self.host, Some(self.cancel));
         Box::pin(published).await.map_err(DeploymentFailed::early)?;
+        Ok(())
+    }
+
+    /// Reads what is going to move, if that is to be verified.
+    async fn before_moves(&self) -> Result<Option<Before>, Error> {
+        let Deployment { prepared, settings, deploying, .. } = &self.deployment;
+        let moves = self.outlook.choice == Choice::Move && prepared.has_steps();
+        if !moves || !deploying.verify {
+            return Ok(None);
+        }
+        let before = drift::before(prepared, &settings.account, self.host);
+        Ok(Some(Box::pin(before).await?))
+    }
+
+    /// Fails if what was moved is not what it was.
+    async fn verify(&self, before: &Before, carried: &[Carried]) -> Result<(), Error> {
+        let Some(connection) = &self.deployment.prepared.connection else { return Ok(()) };
+        let verified = drift::after(before, connection, carried, self.host).await?;
+        if verified.iter().any(|one| one.changed().next().is_some()) {
+            return Err(Error::Altered(verified));
+        }
+        for line in verified.iter().flat_map(report::verified_lines) {
+            self.host.tell(&Event::Note { text: line });
+        }
         Ok(())
     }
 

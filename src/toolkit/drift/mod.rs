@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::Error;
 use super::account::{self, Connection};
-use super::sources;
+use super::{context, sources};
 use crate::assembly::{Assembly, SelectError};
 use crate::aws::{Depth, ReadRequest, Roles, Wanted};
 use crate::event::Host;
@@ -19,7 +19,7 @@ use crate::registry::Schema;
 use crate::settings::{Account, App, Place, Settings};
 use states::{Asked, Asking, standing};
 
-pub(super) use verify::{after, before};
+pub(super) use verify::{Before, after, before};
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -77,9 +77,10 @@ pub async fn drift(
     };
     let default = default.as_ref().map(|(account, region)| (account.as_str(), region.as_str()));
     let directory = sources::app(settings, default, host)?;
-    let mut local = sources::read(sources::APP, &directory, settings)?;
+    let local = sources::read(sources::APP, &directory, settings)?;
+    let mut local = context::complete(settings, default, Some(&connection), local, host).await?;
     account::resolve(&connection, &mut local).await?;
-    let wanted = wanted(&local, &settings.stacks)?;
+    let wanted = wanted(&local, &settings.stacks, &settings.account.additional_stacks)?;
     check(&connection, &settings.account, wanted, &filter, host).await
 }
 
@@ -98,7 +99,8 @@ pub async fn drift_of_stacks(
     let connection = account::connect(&place.account).await?;
     let open = Environment::new("unknown-account", "unknown-region");
     let environment = connection.aws.resolve(&open).await?;
-    let named = stacks.iter().map(|name| Target::named(name));
+    let named =
+        stacks.iter().chain(&place.account.additional_stacks).map(|name| Target::named(name));
     let wanted = BTreeMap::from([(environment, named.collect())]);
     check(&connection, &place.account, wanted, &filter, host).await
 }
@@ -121,10 +123,10 @@ type Targets = BTreeMap<Environment, Vec<Target>>;
 
 /// The stacks of the app that patterns select. A name that the app does not know is that of a
 /// stack that it had once.
-fn wanted(local: &Assembly, patterns: &[String]) -> Result<Targets, Error> {
+fn wanted(local: &Assembly, patterns: &[String], additional: &[String]) -> Result<Targets, Error> {
     let mut targets = Targets::new();
     let mut known: Vec<String> = Vec::new();
-    let mut former = Vec::new();
+    let mut former: Vec<&String> = additional.iter().collect();
     for pattern in patterns {
         match local.select(std::slice::from_ref(pattern)) {
             Ok(_) => known.push(pattern.clone()),
