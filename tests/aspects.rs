@@ -53,13 +53,18 @@ fn five_aspects_of_a_team_find_what_moved_and_forbid_what_must_not() {
     let (code, out, err) = compared(&place, &["--explain"]);
     assert_eq!(code, Some(3), "{err}");
     // What is hidden changes nevertheless, and is said.
-    assert!(out.contains("Properties.Description: \"Takes orders, build 117\" →"), "{out}");
+    for expected in [
+        "Properties.Description: \"Takes orders, build 117\" → \"Takes orders, build 118\" (hidden by the \
+         aspect `build-number`)",
+        "only thanks to the aspects `build-number`, `git-sha`",
+    ] {
+        assert!(out.contains(expected), "{expected}\n{out}");
+    }
     assert!(out.contains("6 of them also change:"), "{out}");
     for expected in [
         "`Shop.OrdersA9B65338` is `Shop.CheckoutOrders704AABEE` only thanks to the aspect `git-sha`",
         "only thanks to the aspects `build-number`, `git-sha`",
         "only thanks to the aspects `dashboards`, `git-sha`",
-        "the aspect `build-number` hides a change of Properties.Description",
         "warning: aspect `retained`: `Media/Images/Resource` (Media.Images2D38C313): it would move, \
          and its `DeletionPolicy` as it is deployed is `Delete`",
         "error: aspect `buckets-stay`: `Media/Images/Resource` (Media.Images2D38C313): it would move \
@@ -67,6 +72,98 @@ fn five_aspects_of_a_team_find_what_moved_and_forbid_what_must_not() {
     ] {
         assert!(err.contains(expected), "{expected}\n{err}");
     }
+}
+
+#[test]
+fn programs_and_reviewers_are_told_what_aspects_did() {
+    let place = Place::new();
+    team(&place, |_| {});
+    let (_, out, err) = compared(&place, &["--output", "json", "--explain"]);
+    let found: Json = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+    let environment = &found["environments"][0];
+    let mapping = |path: &str| {
+        let mappings = environment["mappings"].as_array().unwrap();
+        mappings.iter().find(|one| one["destination"]["path"] == path).unwrap()
+    };
+    let policy = mapping("Shop/Checkout/Handler/ServiceRole/DefaultPolicy/Resource");
+    assert_eq!(policy["thanksTo"], json!({"aspects": ["git-sha"], "indirect": true}));
+    let handler = mapping("Shop/Checkout/Handler/Resource");
+    assert_eq!(handler["thanksTo"]["aspects"], json!(["build-number", "git-sha"]));
+    assert_eq!(handler["differences"][0]["hiddenBy"], json!(["build-number"]));
+    let hidden = environment["aspects"]["hidden"].as_array().unwrap();
+    let expected = json!({"stack": "Shop", "logicalId": "Overview",
+        "property": "Properties.DashboardBody", "aspects": ["dashboards"]});
+    assert!(hidden.contains(&expected), "{hidden:?}");
+    let violations = environment["aspects"]["violations"].as_array().unwrap();
+    let level = |one: &Json| (one["aspect"].clone(), one["level"].clone());
+    let levels: Vec<_> = violations.iter().map(level).collect();
+    assert_eq!(
+        levels,
+        [(json!("buckets-stay"), json!("error")), (json!("retained"), json!("warning"))]
+    );
+    let (_, out, _) = compared(&place, &["--output", "markdown", "--explain"]);
+    for expected in [
+        "| `Shop.OrdersA9B65338` | `Shop.CheckoutOrders704AABEE` | only thanks to the aspect \\`git-sha\\` |",
+        "- **error**: `buckets-stay`: `Media.Images2D38C313` it would move from",
+        "- `Shop.Overview` `Properties.DashboardBody`: `dashboards`",
+    ] {
+        assert!(out.contains(expected), "{expected}\n{out}");
+    }
+}
+
+/// Writes a cloud assembly of one stack.
+fn assembly(place: &Place, side: &str, resources: &Json) -> String {
+    let directory = place.path().join(side);
+    std::fs::create_dir_all(&directory).unwrap();
+    let template = json!({"Resources": resources});
+    std::fs::write(directory.join("App.template.json"), template.to_string()).unwrap();
+    let manifest = json!({"version": "36.0.0", "artifacts": {"App": {
+        "type": "aws:cloudformation:stack",
+        "environment": "aws://111111111111/us-east-1",
+        "properties": {"templateFile": "App.template.json"}}}});
+    std::fs::write(directory.join("manifest.json"), manifest.to_string()).unwrap();
+    directory.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_replacement_that_only_the_forecast_sees_is_forbidden_too() {
+    let place = Place::new();
+    // A new name replaces the topic, and that replaces what is subscribed to it.
+    let app = |name: &str| {
+        json!({
+            "Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": name}},
+            "Subscription": {"Type": "AWS::SNS::Subscription", "Properties": {
+                "TopicArn": {"Ref": "Topic"}, "Protocol": "email", "Endpoint": "a@example.com"}},
+        })
+    };
+    let (before, after) = (app("old"), app("new"));
+    place.seed(&assembly(&place, "before", &before));
+    let after = assembly(&place, "after", &after);
+    let known = place.resources();
+    let aspect = |kind: &str| {
+        let forbid =
+            json!({"id": "keep", "match": {"type": kind}, "forbid": {"operation": "replace"}});
+        let file = json!({"refactor": {"aspects": [forbid]}});
+        std::fs::write(place.path().join("cdk.json"), file.to_string()).unwrap();
+    };
+    aspect("AWS::SNS::Subscription");
+    for command in [
+        ["refactor", "--local", "--dry-run", "--app", &after],
+        ["refactor", "--local", "--yes", "--app", &after],
+        ["deploy", "--local", "--all", "--app", &after],
+    ] {
+        let err = place.err(&command, 3);
+        assert!(
+            err.contains(
+                "error: aspect `keep`: `App/Subscription` (App.Subscription): the deployment would \
+                 replace it, since `App.Topic` is replaced"
+            ),
+            "{err}"
+        );
+        assert_eq!(place.resources(), known);
+    }
+    aspect("AWS::SQS::*");
+    place.out(&["refactor", "--local", "--dry-run", "--app", &after]);
 }
 
 #[test]

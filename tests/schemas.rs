@@ -172,6 +172,17 @@ fn every_answer_is_as_the_schema_says() {
         }
     }
     let place = Place::new();
+    let team = format!("{}/fixtures/aspects", env!("CARGO_MANIFEST_DIR"));
+    let file = std::fs::read_to_string(format!("{team}/cdk.json")).unwrap();
+    let mut file: Json = serde_json::from_str(&file).unwrap();
+    file["refactor"]["overrides"] = json!({"buckets-stay": {"level": "warning"}});
+    std::fs::write(place.path().join("cdk.json"), file.to_string()).unwrap();
+    let (after, before) = (format!("{team}/after"), format!("{team}/before"));
+    let arguments = ["refactor", "--dry-run", "--app", &after, "--against", &before];
+    let answer = place.json(&[&arguments[..], &["--output", "json", "--explain"]].concat());
+    assert!(!answer["environments"][0]["aspects"]["violations"].as_array().unwrap().is_empty());
+    assert_eq!(problems(&schema, &answer, Properties::All), Vec::<String>::new());
+    let place = Place::new();
     place.seed(&app("rfc-0162", "before"));
     let after = app("rfc-0162", "after");
     let local = ["refactor", "--local", "--app", &after, "--additional-stack-name", "MyStack"];

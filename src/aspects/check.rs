@@ -29,8 +29,8 @@ pub struct CheckRequest<'a> {
     pub local: &'a [Stack],
     /// What moved and what changed, as it really is.
     pub comparison: &'a Comparison,
-    /// What the plan or the forecast says will be replaced, beyond what the comparison tells.
-    pub replacements: &'a [Replacement],
+    /// What a forecast says of replacements; `None`: nobody knows more than the comparison tells.
+    pub replacements: Option<&'a [Replacement]>,
 }
 
 /// A resource that a deployment replaces.
@@ -55,6 +55,8 @@ pub struct Violation {
     pub reason: String,
     /// How bad that is.
     pub level: Level,
+    /// It is about a replacement: a forecast may know better than a comparison.
+    pub is_replacement: bool,
 }
 
 /// What aspects that only look found.
@@ -70,6 +72,16 @@ impl Checked {
     /// Whether something is so wrong that nothing may be done.
     pub fn forbids(&self) -> bool {
         self.violations.iter().any(|violation| violation.level == Level::Error)
+    }
+}
+
+impl Declarations {
+    /// Whether some aspect forbids replacements, so that a forecast is worth its while.
+    pub fn forbid_replacements(&self) -> bool {
+        self.iter().any(|one| match &one.work {
+            Work::Look(rules, _) => rules.contains(&Rule::ForbidReplacement),
+            Work::Change(_) => false,
+        })
     }
 }
 
@@ -145,6 +157,7 @@ impl<'a> Aspect<Bench<'a>> for Judge {
                         location: location.clone(),
                         reason,
                         level: *level,
+                        is_replacement: *rule == Rule::ForbidReplacement,
                     });
                 }
             }
@@ -166,7 +179,12 @@ impl<'a> Bench<'a> {
         Self {
             stacks: (by_name(request.deployed), by_name(request.local)),
             mappings: mappings.map(|one| (&one.destination.location, one)).collect(),
-            replaced: replaced(comparison, request.replacements),
+            replaced: match request.replacements {
+                None => replaced(comparison),
+                Some(all) => {
+                    all.iter().map(|it| (it.location.clone(), it.reason.clone())).collect()
+                }
+            },
             moves: BTreeMap::new(),
             bound,
             violations: Vec::new(),
@@ -233,10 +251,9 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// What is replaced, with the reason.
-fn replaced(comparison: &Comparison, others: &[Replacement]) -> BTreeMap<Location, String> {
-    let mut found: BTreeMap<Location, String> =
-        others.iter().map(|one| (one.location.clone(), one.reason.clone())).collect();
+/// What is replaced as far as a comparison tells, with the reason.
+fn replaced(comparison: &Comparison) -> BTreeMap<Location, String> {
+    let mut found: BTreeMap<Location, String> = BTreeMap::new();
     for mapping in &comparison.mappings {
         if let Some(blocked) = &mapping.blocked {
             let reason = format!("the deployment would recreate it: it {blocked}");

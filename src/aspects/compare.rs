@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::AspectError;
+use super::bearing::Open;
 use super::coverage::Coverage;
 use super::presets::PREFIX;
 use super::read::Declarations;
@@ -80,20 +81,23 @@ pub fn compare(
 ) -> Result<Compared, AspectError> {
     let Sides { constructs, deployed, local } = sides;
     let first = compare::compare(environment, deployed, local, decisions)?;
-    // What people declared is looked for even then: it may be mistyped.
-    if aspects.iter().all(|one| one.is_preset) && is_all_the_same(&first) {
-        return Ok(Compared::plain(first));
+    // What people declared is looked for even if there is nothing to tell: it may be mistyped.
+    if aspects.iter().all(|one| one.is_preset) {
+        let open = Open::of(&first);
+        if open.is_empty() || !open.is_told_by_types(&aspects.list, deployed, local) {
+            return Ok(Compared::plain(first));
+        }
     }
     let settled = settled(&first, deployed, local);
-    let Views { deployed: was, local: is, edits, coverage, notes } =
-        views(&ViewRequest { aspects, constructs, deployed, local, settled: &settled })?;
-    let mut compared = Compared { coverage, notes, ..Compared::plain(first) };
-    if edits.is_empty() || is_all_the_same(&compared.comparison) {
-        return Ok(compared);
+    let views = views(&ViewRequest { aspects, constructs, deployed, local, settled: &settled })?;
+    if !Open::of(&first).is_told_by(&views) {
+        let Views { coverage, notes, .. } = views;
+        return Ok(Compared { coverage, notes, ..Compared::plain(first) });
     }
+    let second = in_views(environment, &first, &views, deployed, decisions)?;
+    let Views { edits, coverage, notes, .. } = views;
+    let mut compared = Compared { coverage, notes, ..Compared::plain(first) };
     let first = &compared.comparison;
-    let kept = with_pairs(decisions, pins(first, deployed));
-    let second = compare::compare(environment, &was, &is, &kept)?;
     let seen = Seen { first, second: &second, edits: &Edits::new(&edits), deployed };
     let new = seen.new_mappings();
     let mut whole = if new.is_empty() && seen.has_no_new_questions() {
@@ -101,6 +105,7 @@ pub fn compare(
     } else {
         // What names explain in a view need not be all that differs.
         let pairs = new.iter().map(|it| FoundPair { by_names: false, ..pair(it) });
+        let kept = with_pairs(decisions, pins(first, deployed));
         let all = with_pairs(&kept, pairs.collect());
         seen.whole(compare::compare(environment, deployed, local, &all)?)
     };
@@ -111,6 +116,34 @@ pub fn compare(
     compared.thanks = thanks;
     compared.hidden = hidden;
     Ok(compared)
+}
+
+/// Compares the views. What the comparison without aspects found stands: only if the views alone
+/// do not tell all of it as well, it is given to the second comparison, in which it counts for no
+/// more than it did.
+fn in_views(
+    environment: &Environment,
+    first: &Comparison,
+    views: &Views,
+    deployed: &[Stack],
+    decisions: &Decisions,
+) -> Result<Comparison, AspectError> {
+    let freely = compare::compare(environment, &views.deployed, &views.local, decisions)?;
+    if keeps(first, &freely) {
+        return Ok(freely);
+    }
+    let kept = with_pairs(decisions, pins(first, deployed));
+    Ok(compare::compare(environment, &views.deployed, &views.local, &kept)?)
+}
+
+/// Whether a comparison finds all that another one did, and leaves what stayed where it is.
+fn keeps(first: &Comparison, second: &Comparison) -> bool {
+    let found: BTreeSet<_> = second.mappings.iter().map(ends).collect();
+    let sources: BTreeSet<_> = found.iter().map(|(from, _)| *from).collect();
+    let targets: BTreeSet<_> = found.iter().map(|(_, to)| *to).collect();
+    let stays = |location: &Location| !sources.contains(location) && !targets.contains(location);
+    first.mappings.iter().all(|one| found.contains(&ends(one)))
+        && first.changed.iter().all(|one| stays(&one.place.location))
 }
 
 impl Compared {
@@ -124,15 +157,6 @@ impl Compared {
             notes: Vec::new(),
         }
     }
-}
-
-/// Whether aspects cannot add anything.
-fn is_all_the_same(first: &Comparison) -> bool {
-    first.changed.is_empty()
-        && first.ambiguous.is_empty()
-        && first.similar.is_empty()
-        && (first.added.is_empty() || first.removed.is_empty())
-        && first.mappings.iter().all(|mapping| mapping.changes.is_empty())
 }
 
 /// Returns the resources that are known to be the same: those that moved, and those that are

@@ -5,7 +5,7 @@ use std::fmt;
 use super::pattern::{PathPattern, PropertyPattern, matches_text};
 use super::priority::Priority;
 use super::tree::Construct;
-use crate::model::{ConstructPath, Object, Text, Value};
+use crate::model::{ConstructPath, Object, ResourceType, Text, Value};
 use crate::registry;
 
 /// An aspect that somebody declared, or that is built in.
@@ -217,6 +217,11 @@ impl Declaration {
     /// Whether it changes what is compared.
     pub fn is_changing(&self) -> bool {
         matches!(self.work, Work::Change(_))
+    }
+
+    /// Whether it is about resources of a type, if it asks for nothing but the type.
+    pub(super) fn is_about(&self, kind: &ResourceType) -> bool {
+        self.matcher.resource_type.as_ref().is_none_or(|it| matches_text(it, kind.as_str()))
     }
 
     /// Whether it is added to the construct at a path, if not to the root.

@@ -16,12 +16,14 @@
 
 mod assets;
 mod attach;
+mod bearing;
 mod check;
 mod compare;
 mod constructs;
 mod coverage;
 mod declaration;
 mod error;
+mod influence;
 mod invoke;
 mod operation;
 mod pattern;
@@ -39,6 +41,7 @@ pub use compare::{Compared, Hidden, Sides, Thanks, compare};
 pub use coverage::{Coverage, Idle};
 pub use declaration::{Declaration, Leaving, Level, Matcher, Meaning, Operation, Rule, Work};
 pub use error::{DeclareError, DeclareErrors};
+pub use influence::Influence;
 pub use invoke::{InvokeError, Invoked, Mode};
 pub use pattern::{PathPattern, PropertyPattern};
 pub use presets::{Preset, presets};

@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::assets;
+use super::constructs::kind;
 use super::declaration::Operation;
 use super::pattern::{
     Place, PropertyPattern, Step, dotted, matches_text, remove, value_at, value_at_mut,
 };
 use super::text;
-use crate::model::{Object, Text, Value};
+use crate::model::{Object, Stack, Text, Value};
 use crate::template::{Reference, json, rewrite};
 
 /// What an operation did.
@@ -23,6 +24,12 @@ pub(super) struct Done {
 
 /// The types of the resources of a template, by logical ID.
 pub(super) type Types = BTreeMap<Text, Text>;
+
+/// Returns the types of the resources of a stack.
+pub(super) fn types(stack: &Stack) -> Types {
+    let kind = |(id, body): (&Text, &Object)| (id.clone(), kind(body).as_str().into());
+    stack.template.resources().map(kind).collect()
+}
 
 /// Applies an operation to the body of a resource.
 pub(super) fn apply(operation: &Operation, body: &mut Object, types: &Types) -> Done {
@@ -55,10 +62,41 @@ pub(super) fn apply(operation: &Operation, body: &mut Object, types: &Types) -> 
         }),
         Operation::Scalars(place) => scalars(body, place),
         Operation::Replace(place, with) => edit(body, &place.places(body), &|_| Some(with.clone())),
-        Operation::Assets { hashes } => {
-            let properties = vec![Step::Key("Properties".into())];
-            edit(body, &[properties], &|value| assets::without_places(value, *hashes))
+        Operation::Assets { hashes } => without_assets(body, *hashes),
+    }
+}
+
+/// Covers up where assets are, and names each place that was covered.
+fn without_assets(body: &mut Object, hashes: bool) -> Done {
+    let mut done = Done::default();
+    let Some(properties) = body.get_mut("Properties") else { return done };
+    let Some(after) = assets::without_places(properties, hashes) else { return done };
+    done.found = true;
+    let mut place = vec![Step::Key("Properties".into())];
+    changed_leaves(properties, &after, &mut place, &mut done);
+    *properties = after;
+    done
+}
+
+/// Notes the innermost places in which two values of one shape differ.
+fn changed_leaves(before: &Value, after: &Value, place: &mut Place, done: &mut Done) {
+    match (before, after) {
+        _ if before == after => {}
+        (Value::Object(old), Value::Object(new)) if old.len() == new.len() => {
+            for ((key, old), (_, new)) in old.iter().zip(new.iter()) {
+                place.push(Step::Key(key.clone()));
+                changed_leaves(old, new, place, done);
+                place.pop();
+            }
         }
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+            for (at, (old, new)) in old.iter().zip(new).enumerate() {
+                place.push(Step::Index(at));
+                changed_leaves(old, new, place, done);
+                place.pop();
+            }
+        }
+        _ => done.changes.push((dotted(place), Some(before.clone()), Some(after.clone()))),
     }
 }
 
@@ -121,7 +159,8 @@ fn unordered(items: &[Value], by: Option<&str>, is_set: bool, types: &Types) -> 
     Value::Array(sorted)
 }
 
-fn nameless(value: &Value, types: &Types) -> String {
+/// Writes a value with references by the types of what they point at.
+pub(super) fn nameless(value: &Value, types: &Types) -> String {
     let plain = rewrite(value, &mut |reference| match reference {
         Reference::Name(name, attribute) if !name.starts_with("AWS::") => {
             let kind = types.get(name).map_or("parameter", Text::as_str);

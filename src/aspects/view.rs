@@ -18,7 +18,7 @@ use super::operation::{self, Types};
 use super::read::Declarations;
 use super::tree::{Aspect, Tree, Visit};
 use crate::model::{
-    ConstructPath, Location, Object, ResourceType, Stack, StackName, Text, TreeNode, Value,
+    ConstructPath, Location, ResourceType, Stack, StackName, Text, TreeNode, Value,
 };
 use crate::registry;
 
@@ -38,7 +38,7 @@ pub struct ViewRequest<'a> {
 }
 
 /// One of the two sides of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
     /// What is deployed.
     Deployed,
@@ -178,17 +178,12 @@ impl Aspect<Changing> for Changer {
 
 impl Changing {
     fn new(side: Side, request: &ViewRequest<'_>, stacks: &[Stack]) -> Self {
-        let types = stacks.iter().map(|stack| {
-            let kind =
-                |(id, body): (&Text, &Object)| (id.clone(), constructs::kind(body).as_str().into());
-            stack.template.resources().map(kind).collect()
-        });
         let with_class = request.constructs.iter().filter(|node| node.class.is_some());
         Self {
             side,
             stacks: stacks.to_vec(),
             positions: stacks.iter().enumerate().map(|(at, one)| (one.name.clone(), at)).collect(),
-            types: types.collect(),
+            types: stacks.iter().map(operation::types).collect(),
             with_class: with_class.map(|node| node.path.clone()).collect(),
             not_free: HashSet::new(),
             classes: BTreeMap::new(),

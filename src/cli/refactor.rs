@@ -395,17 +395,21 @@ impl RefactorArgs {
 
     fn render(&self, prepared: &Prepared, asks: bool) -> String {
         let style = self.style(asks);
-        let (found, plans) = (&prepared.outcome.environments, prepared.plans());
+        let Outcome { environments: found, influences, .. } = &prepared.outcome;
+        let plans = prepared.plans();
         match self.output {
             Form::Table if self.is_from_file() => report::planned(&plans),
             Form::Table => {
-                let (table, plans) = (report::table(found, style), report::plans(&plans));
+                let (table, plans) =
+                    (report::table(found, influences, style), report::plans(&plans));
                 if plans.is_empty() { table } else { format!("{table}\n{plans}") }
             }
             // Lines follow, unless nothing is going to happen.
-            Form::Json if !self.only_shows() => report::found_line(found, &plans, style) + "\n",
-            Form::Json => report::json(found, &plans, style),
-            Form::Markdown => report::markdown(found, &plans, style),
+            Form::Json if !self.only_shows() => {
+                report::found_line(found, influences, &plans, style) + "\n"
+            }
+            Form::Json => report::json(found, influences, &plans, style),
+            Form::Markdown => report::markdown(found, influences, &plans, style),
         }
     }
 }

@@ -1,18 +1,23 @@
 //! Why: a sentence for each mapping, and the nearest candidate of what was added or removed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::text::{self, count, name, paint, plain};
-use super::{Style, ambiguity, moves};
+use super::{Style, ambiguity, aspects, moves};
+use crate::aspects::Influence;
 use crate::compare::{Ambiguity, Comparison, Difference, Evidence, Mapping, Place, Unpaired};
-use crate::model::ConstructPath;
+use crate::model::{ConstructPath, Text};
 
 /// Renders all reasons of one environment.
-pub(super) fn explanations(comparison: &Comparison, style: Style) -> Vec<String> {
+pub(super) fn explanations(
+    comparison: &Comparison,
+    influence: Option<&Influence>,
+    style: Style,
+) -> Vec<String> {
     let mut blocks = Vec::new();
     if !comparison.mappings.is_empty() {
         blocks.push(paint::heading("Why these were taken for the same:"));
-        blocks.extend(comparison.mappings.iter().map(|one| mapping(one, style)));
+        blocks.extend(comparison.mappings.iter().map(|one| mapping(one, influence, style)));
     }
     if !comparison.ambiguous.is_empty() {
         blocks.push(paint::heading("Why these were not decided:"));
@@ -29,10 +34,11 @@ pub(super) fn explanations(comparison: &Comparison, style: Style) -> Vec<String>
             blocks.extend(list.iter().map(|one| unpaired(one, side, &mut shown, style)));
         }
     }
+    blocks.extend(influence.into_iter().flat_map(|one| aspects::hidden(one, comparison, style)));
     blocks
 }
 
-fn mapping(mapping: &Mapping, style: Style) -> String {
+fn mapping(mapping: &Mapping, influence: Option<&Influence>, style: Style) -> String {
     let mut lines = vec![format!(
         "{}  {} → {}",
         plain(mapping.resource_type.as_str()),
@@ -40,6 +46,8 @@ fn mapping(mapping: &Mapping, style: Style) -> String {
         name(&mapping.destination, style)
     )];
     lines.push(format!("  {}", sentence(mapping)));
+    let location = &mapping.destination.location;
+    lines.extend(aspects::owed(influence, location).map(|owed| format!("  {owed}")));
     if let (Some(old), Some(new)) = (&mapping.source.path, &mapping.destination.path)
         && !style.paths
     {
@@ -48,7 +56,8 @@ fn mapping(mapping: &Mapping, style: Style) -> String {
     lines.extend(moves::remarks(mapping, style).into_iter().map(|remark| format!("  {remark}")));
     if !mapping.changes.is_empty() {
         lines.push("  after the move the deployment changes:".to_owned());
-        lines.extend(differences(&mapping.changes));
+        let hidden = influence.map(|one| one.hidden_in(location)).unwrap_or_default();
+        lines.extend(differences(&mapping.changes, &hidden));
     }
     lines.join("\n")
 }
@@ -164,7 +173,7 @@ fn unpaired<'a>(one: &'a Unpaired, side: Side, shown: &mut Shown<'a>, style: Sty
             };
             lines.push(format!("  nearest {other} one: {}, {differs}", name(place, style)));
             if new {
-                lines.extend(differences(what));
+                lines.extend(differences(what, &BTreeMap::new()));
             }
         }
         None if one.excluded.is_none() => {
@@ -177,7 +186,8 @@ fn unpaired<'a>(one: &'a Unpaired, side: Side, shown: &mut Shown<'a>, style: Sty
     lines.join("\n")
 }
 
-fn differences(differences: &[Difference]) -> Vec<String> {
+/// `hidden`: the aspects that hid a difference, by property.
+fn differences(differences: &[Difference], hidden: &BTreeMap<&str, &[Text]>) -> Vec<String> {
     let line = |difference: &Difference| {
         let (old, new) = text::values(difference);
         let mut line = format!("    {}: {old} → {new}", plain(&difference.property));
@@ -186,6 +196,9 @@ fn differences(differences: &[Difference]) -> Vec<String> {
         }
         if difference.replaces {
             line.push_str(" (replaces the resource)");
+        }
+        if let Some(by) = hidden.get(difference.property.as_str()) {
+            line.push_str(&plain(&format!(" (hidden by {})", aspects::names(by))));
         }
         line
     };

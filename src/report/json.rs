@@ -6,11 +6,12 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::{Style, explain, text};
+use super::{Style, aspects, explain, text};
+use crate::aspects::{Influence, Level, Thanks};
 use crate::compare::{
     Ambiguity, Change, Comparison, Difference, Mapping, Place, Similar, Unpaired,
 };
-use crate::model::{ConstructPath, Location};
+use crate::model::{ConstructPath, Location, Text};
 use crate::plan::{Action, Finding, Move, Plan, Purpose, Staying};
 use crate::template::json::Written;
 
@@ -37,7 +38,40 @@ struct EnvironmentWire<'a> {
     unchanged: usize,
     problems: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    aspects: Option<AspectsWire<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<PlanWire<'a>>,
+}
+
+/// What aspects hid, and which of their rules do not hold.
+#[derive(Serialize)]
+struct AspectsWire<'a> {
+    hidden: Vec<HiddenWire<'a>>,
+    violations: Vec<ViolationWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct HiddenWire<'a> {
+    #[serde(flatten)]
+    place: PlaceWire<'a>,
+    property: &'a str,
+    aspects: &'a [Text],
+}
+
+#[derive(Serialize)]
+struct ViolationWire<'a> {
+    aspect: &'a str,
+    level: &'static str,
+    #[serde(flatten)]
+    place: PlaceWire<'a>,
+    reason: &'a str,
+}
+
+/// To which aspects a mapping is owed.
+#[derive(Serialize)]
+struct ThanksWire<'a> {
+    aspects: &'a [Text],
+    indirect: bool,
 }
 
 #[derive(Serialize)]
@@ -83,6 +117,8 @@ struct MappingWire<'a> {
     indistinct: bool,
     identical_stayed: Vec<PlaceWire<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    thanks_to: Option<ThanksWire<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     differences: Option<Vec<DifferenceWire<'a>>>,
@@ -98,6 +134,8 @@ struct DifferenceWire<'a> {
     new: Option<Written<'a>>,
     name_only: bool,
     replaces: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    hidden_by: &'a [Text],
 }
 
 #[derive(Serialize)]
@@ -170,10 +208,18 @@ struct ChangeWire<'a> {
 
 /// Renders comparisons for programs: one JSON document, always complete, with the reasons and the
 /// values only if the style asks for explanations. Plans stand with their environments, without
-/// the templates.
-pub fn json(environments: &[Comparison], plans: &[Plan], style: Style) -> String {
+/// the templates; so does what aspects had to do with them.
+pub fn json(
+    environments: &[Comparison],
+    influences: &[Influence],
+    plans: &[Plan],
+    style: Style,
+) -> String {
     let of = |one: &Comparison| plans.iter().find(|plan| plan.environment() == one.environment);
-    let with_plan = |one| EnvironmentWire { plan: of(one).map(plan), ..environment(one, style) };
+    let with_plan = |one| {
+        let influence = aspects::of(influences, one);
+        EnvironmentWire { plan: of(one).map(plan), ..environment(one, influence, style) }
+    };
     let mut environments: Vec<EnvironmentWire<'_>> = environments.iter().map(with_plan).collect();
     if environments.is_empty() {
         // A plan from a file stands for itself.
@@ -187,8 +233,13 @@ pub fn json(environments: &[Comparison], plans: &[Plan], style: Style) -> String
 
 /// Renders the same as one line, the first of those that tell a program what happens: the member
 /// `event` is `found`.
-pub fn found_line(environments: &[Comparison], plans: &[Plan], style: Style) -> String {
-    let text = json(environments, plans, style);
+pub fn found_line(
+    environments: &[Comparison],
+    influences: &[Influence],
+    plans: &[Plan],
+    style: Style,
+) -> String {
+    let text = json(environments, influences, plans, style);
     // What was written as JSON a moment ago is JSON.
     let mut document: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
     document["event"] = "found".into();
@@ -213,21 +264,46 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-fn environment(comparison: &Comparison, style: Style) -> EnvironmentWire<'_> {
+fn environment<'a>(
+    comparison: &'a Comparison,
+    influence: Option<&'a Influence>,
+    style: Style,
+) -> EnvironmentWire<'a> {
+    let told = influence.filter(|one| !one.hidden.is_empty() || !one.violations.is_empty());
     EnvironmentWire {
         account: &comparison.environment.account,
         region: &comparison.environment.region,
-        mappings: comparison.mappings.iter().map(|one| mapping(one, style)).collect(),
+        mappings: comparison.mappings.iter().map(|one| mapping(one, influence, style)).collect(),
         ambiguous: comparison.ambiguous.iter().map(ambiguity).collect(),
         similar: comparison.similar.iter().map(|one| similar(one, style)).collect(),
         decide: decide(comparison),
         added: comparison.added.iter().map(|one| unpaired(one, style)).collect(),
         removed: comparison.removed.iter().map(|one| unpaired(one, style)).collect(),
-        changed: comparison.changed.iter().map(|one| change(one, style)).collect(),
+        changed: comparison.changed.iter().map(|one| change(one, influence, style)).collect(),
         unchanged: comparison.unchanged,
         problems: comparison.problems.iter().map(|problem| problem.message.as_str()).collect(),
+        aspects: told.map(told_by_aspects),
         plan: None,
     }
+}
+
+fn told_by_aspects(influence: &Influence) -> AspectsWire<'_> {
+    let hidden = influence.hidden.iter().map(|one| HiddenWire {
+        place: location(&one.location),
+        property: &one.difference.property,
+        aspects: &one.aspects,
+    });
+    let violations = influence.violations.iter().map(|one| ViolationWire {
+        aspect: &one.aspect,
+        level: match one.level {
+            Level::Info => "info",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        },
+        place: PlaceWire { path: Some(one.construct.as_str()), ..location(&one.location) },
+        reason: &one.reason,
+    });
+    AspectsWire { hidden: hidden.collect(), violations: violations.collect() }
 }
 
 /// An environment of which nothing is known but the plan.
@@ -244,6 +320,7 @@ fn alone(plan: &Plan) -> EnvironmentWire<'_> {
         changed: Vec::new(),
         unchanged: 0,
         problems: Vec::new(),
+        aspects: None,
         plan: Some(self::plan(plan)),
     }
 }
@@ -270,7 +347,13 @@ fn plan(plan: &Plan) -> PlanWire<'_> {
     PlanWire { steps: steps.collect(), staying: &plan.staying, findings: &plan.findings }
 }
 
-fn mapping(mapping: &Mapping, style: Style) -> MappingWire<'_> {
+fn mapping<'a>(
+    mapping: &'a Mapping,
+    influence: Option<&'a Influence>,
+    style: Style,
+) -> MappingWire<'a> {
+    let at = &mapping.destination.location;
+    let thanks = |one: &'a Thanks| ThanksWire { aspects: &one.aspects, indirect: one.is_indirect };
     MappingWire {
         r#type: mapping.resource_type.as_str(),
         source: place(&mapping.source),
@@ -282,8 +365,9 @@ fn mapping(mapping: &Mapping, style: Style) -> MappingWire<'_> {
         blocked: mapping.blocked.as_deref(),
         indistinct: mapping.indistinct,
         identical_stayed: mapping.identical_stayed.iter().map(location).collect(),
+        thanks_to: influence.and_then(|one| one.thanks_for(at)).map(thanks),
         explanation: style.explain.then(|| explain::sentence(mapping)),
-        differences: differences(&mapping.changes, style),
+        differences: changes(&mapping.changes, influence, at, style),
     }
 }
 
@@ -350,13 +434,18 @@ fn unpaired(unpaired: &Unpaired, style: Style) -> UnpairedWire<'_> {
     }
 }
 
-fn change(change: &Change, style: Style) -> ChangeWire<'_> {
+fn change<'a>(
+    change: &'a Change,
+    influence: Option<&'a Influence>,
+    style: Style,
+) -> ChangeWire<'a> {
+    let at = &change.place.location;
     ChangeWire {
         r#type: change.resource_type.as_str(),
         place: place(&change.place),
         properties: paths(&change.differences),
         replaces: replacing(&change.differences),
-        differences: differences(&change.differences, style),
+        differences: changes(&change.differences, influence, at, style),
     }
 }
 
@@ -385,6 +474,21 @@ fn differences(differences: &[Difference], style: Style) -> Option<Vec<Differenc
     style.explain.then(|| differences.iter().map(difference).collect())
 }
 
+/// The same with the aspects that hid them: those of a resource that is on both sides.
+fn changes<'a>(
+    changes: &'a [Difference],
+    influence: Option<&'a Influence>,
+    at: &Location,
+    style: Style,
+) -> Option<Vec<DifferenceWire<'a>>> {
+    let mut wires = differences(changes, style)?;
+    let hidden = influence.map(|one| one.hidden_in(at)).unwrap_or_default();
+    for wire in &mut wires {
+        wire.hidden_by = hidden.get(wire.property).copied().unwrap_or_default();
+    }
+    Some(wires)
+}
+
 fn difference(difference: &Difference) -> DifferenceWire<'_> {
     DifferenceWire {
         property: &difference.property,
@@ -392,5 +496,6 @@ fn difference(difference: &Difference) -> DifferenceWire<'_> {
         new: difference.new.as_ref().map(Written),
         name_only: difference.name_only,
         replaces: difference.replaces,
+        hidden_by: &[],
     }
 }

@@ -1,19 +1,26 @@
 //! The form for a comment on a pull request.
 
 use super::text::{self, map_options, plain};
-use super::{Style, ambiguity, deployment, moves};
+use super::{Style, ambiguity, aspects, deployment, moves};
+use crate::aspects::{Influence, Level};
 use crate::compare::{Comparison, Mapping, Place, Unpaired};
 use crate::plan::{Plan, Severity};
 
-/// Renders comparisons, and the plans for them, as Markdown.
-pub fn markdown(environments: &[Comparison], plans: &[Plan], style: Style) -> String {
+/// Renders comparisons, what aspects had to do with them, and the plans for them, as Markdown.
+pub fn markdown(
+    environments: &[Comparison],
+    influences: &[Influence],
+    plans: &[Plan],
+    style: Style,
+) -> String {
     let several = environments.len() > 1;
     let mut blocks = Vec::new();
     for comparison in environments {
         if several {
             blocks.push(format!("## {}", code(&comparison.environment.to_string())));
         }
-        blocks.extend(environment(comparison, style));
+        let influence = aspects::of(influences, comparison);
+        blocks.extend(environment(comparison, influence, style));
         let of = |plan: &&Plan| plan.environment() == comparison.environment;
         blocks.extend(plans.iter().find(of).into_iter().flat_map(planned));
     }
@@ -23,18 +30,24 @@ pub fn markdown(environments: &[Comparison], plans: &[Plan], style: Style) -> St
     blocks.join("\n\n") + "\n"
 }
 
-fn environment(comparison: &Comparison, style: Style) -> Vec<String> {
+fn environment(
+    comparison: &Comparison,
+    influence: Option<&Influence>,
+    style: Style,
+) -> Vec<String> {
     let mut blocks = Vec::new();
     if comparison.mappings.is_empty() && comparison.ambiguous.is_empty() {
         blocks.push("Nothing to refactor.".to_owned());
     }
-    blocks.extend(moved(&comparison.mappings, style));
+    blocks.extend(moved(&comparison.mappings, influence, style));
     blocks.extend(ambiguous(comparison, style));
     blocks.extend(rest(comparison, style));
+    blocks.extend(influence.and_then(violations));
+    blocks.extend(influence.filter(|_| style.explain).and_then(hidden));
     blocks
 }
 
-fn moved(mappings: &[Mapping], style: Style) -> Vec<String> {
+fn moved(mappings: &[Mapping], influence: Option<&Influence>, style: Style) -> Vec<String> {
     if mappings.is_empty() {
         return Vec::new();
     }
@@ -42,15 +55,54 @@ fn moved(mappings: &[Mapping], style: Style) -> Vec<String> {
     let header = format!("| Resource Type | Old {kind} | New {kind} | |");
     let mut lines = vec![header, "|---|---|---|---|".to_owned()];
     lines.extend(mappings.iter().map(|mapping| {
+        let mut remarks = moves::remarks(mapping, style);
+        remarks.extend(aspects::owed(influence, &mapping.destination.location));
         format!(
             "| {} | {} | {} | {} |",
             code(mapping.resource_type.as_str()),
             code(&text::name(&mapping.source, style)),
             code(&text::name(&mapping.destination, style)),
-            words(&moves::remarks(mapping, style).join("; "))
+            words(&remarks.join("; "))
         )
     }));
     vec!["**The following resources were moved or renamed:**".to_owned(), lines.join("\n")]
+}
+
+/// What aspects say against it.
+fn violations(influence: &Influence) -> Option<String> {
+    if influence.violations.is_empty() {
+        return None;
+    }
+    let mut lines = vec!["**What aspects say of it:**".to_owned(), String::new()];
+    lines.extend(influence.violations.iter().map(|one| {
+        let word = match one.level {
+            Level::Info => "note",
+            Level::Warning => "warning",
+            Level::Error => "**error**",
+        };
+        format!(
+            "- {word}: {}: {} {}",
+            code(&one.aspect),
+            code(&one.location.to_string()),
+            words(&one.reason)
+        )
+    }));
+    Some(lines.join("\n"))
+}
+
+/// The differences that aspects hid.
+fn hidden(influence: &Influence) -> Option<String> {
+    if influence.hidden.is_empty() {
+        return None;
+    }
+    let mut lines =
+        vec!["**What aspects hide, and the deployment changes:**".to_owned(), String::new()];
+    lines.extend(influence.hidden.iter().map(|one| {
+        let by: Vec<String> = one.aspects.iter().map(|name| code(name)).collect();
+        let property = code(&one.difference.property);
+        format!("- {} {property}: {}", code(&one.location.to_string()), by.join(", "))
+    }));
+    Some(lines.join("\n"))
 }
 
 /// What stays and what has to be known; the steps are of no interest to a reviewer.

@@ -9,6 +9,7 @@
 
 mod ambiguity;
 mod asking;
+mod aspects;
 mod changes;
 mod deployment;
 mod drift;
@@ -28,6 +29,7 @@ mod text;
 
 pub(crate) use ambiguity::{constructs as question_constructs, groups as ambiguity_groups};
 pub use asking::{Candidate, Known, Which, same};
+pub use aspects::{thanks, violation};
 pub use changes::{
     CHANGES_MARKER, COMMENT_LIMIT, changes, changes_json, changes_markdown, spoken, with_action,
 };

@@ -183,7 +183,7 @@ fn ambiguous() -> Comparison {
 
 /// The table as it is where there are no colours.
 fn terminal(environments: &[Comparison], style: Style) -> String {
-    let text = table(environments, style);
+    let text = table(environments, &[], style);
     anstream::adapter::strip_str(&text).to_string()
 }
 
@@ -232,7 +232,7 @@ fn nothing_is_said_to_be_nothing() {
     let one = [nothing("111111111111", "eu-west-1")];
     assert_eq!(terminal(&one, Style::default()), "Nothing to refactor.\n");
     assert_eq!(terminal(&[], Style::default()), "Nothing to refactor.\n");
-    assert_eq!(markdown(&[], &[], Style::default()), "Nothing to refactor.\n");
+    assert_eq!(markdown(&[], &[], &[], Style::default()), "Nothing to refactor.\n");
 }
 
 #[test]
@@ -268,12 +268,14 @@ fn hostile_names_do_not_reach_the_terminal() {
     let both = [comparison.clone(), comparison];
     for paths in [false, true] {
         let style = Style { paths, explain: true, verbose: true, asks: false };
-        for text in [terminal(&both, style), json(&both, &[], style), markdown(&both, &[], style)] {
+        for text in
+            [terminal(&both, style), json(&both, &[], &[], style), markdown(&both, &[], &[], style)]
+        {
             let found: Vec<_> =
                 text.chars().filter(|c| *c != '\n' && text::is_hostile(*c)).collect();
             assert!(found.is_empty(), "{found:?}");
         }
-        let parsed = parse(&json(&both, &[], style)).unwrap();
+        let parsed = parse(&json(&both, &[], &[], style)).unwrap();
         let environments = parsed.get("environments").and_then(Value::as_array).unwrap();
         assert_eq!(environments[0].get("account"), Some(&Value::from(hostile)));
     }
@@ -289,14 +291,14 @@ fn the_form_for_programs_is_the_contract() {
     all.removed = rest.removed;
     all.changed = rest.changed;
     all.problems = rest.problems;
-    insta::assert_snapshot!(json(&[all], &[], Style::default()));
+    insta::assert_snapshot!(json(&[all], &[], &[], Style::default()));
 }
 
 #[test]
 fn the_form_for_programs_carries_reasons_on_request() {
     let mut all = rest();
     all.mappings = vec![moved().mappings.remove(3)];
-    insta::assert_snapshot!(json(&[all], &[], Style { explain: true, ..Style::default() }));
+    insta::assert_snapshot!(json(&[all], &[], &[], Style { explain: true, ..Style::default() }));
 }
 
 #[test]
@@ -304,7 +306,7 @@ fn the_form_for_pull_requests_is_markdown() {
     let mut all = moved();
     all.ambiguous = ambiguous().ambiguous;
     all.added = rest().added;
-    insta::assert_snapshot!(markdown(&[all], &[], Style::default()));
+    insta::assert_snapshot!(markdown(&[all], &[], &[], Style::default()));
 }
 
 #[test]

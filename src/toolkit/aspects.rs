@@ -1,33 +1,20 @@
 //! What a team declared about comparisons, and what it says of one.
 
-use std::collections::BTreeSet;
-
 use super::Error;
 use super::detect::{Outcome, Sides};
 use crate::aspects::{
-    self, AspectError, CheckRequest, Compared, Coverage, Declarations, DeclareError, DeclareErrors,
-    Hidden, Level, Matcher, Thanks, Violation, Work, parse_ignore, presets,
+    self, AspectError, CheckRequest, Checked, Compared, Coverage, Declarations, DeclareError,
+    DeclareErrors, Influence, Level, Matcher, Replacement, Violation, Work, parse_ignore, presets,
 };
-use crate::compare::{self, Comparison, Decisions};
-use crate::model::{Environment, Location, Value};
+use crate::compare::{Comparison, Decisions};
+use crate::model::{Environment, Value};
+use crate::report;
 use crate::settings::Settings;
 use crate::template::json;
-
-/// What aspects had to do with the comparison of an environment.
-#[derive(Clone, Debug)]
-pub struct Influence {
-    /// The account and region.
-    pub environment: Environment,
-    /// Mappings that only exist thanks to aspects.
-    pub thanks: Vec<Thanks>,
-    /// Differences that aspects hid.
-    pub hidden: Vec<Hidden>,
-}
 
 /// The aspects of a run.
 pub(super) struct Aspects {
     declared: Declarations,
-    explain: bool,
 }
 
 /// The aspects of a run, and what they found so far.
@@ -35,8 +22,6 @@ pub(super) struct Aspects {
 pub(super) struct Judging {
     declared: Declarations,
     coverage: Coverage,
-    /// Whether the reader wants to know what was hidden.
-    explain: bool,
 }
 
 impl Aspects {
@@ -66,7 +51,7 @@ impl Aspects {
             let ignored = parse_ignore(text);
             declared.push(ignored.map_err(|error| Error::Ignore(Box::new(error)))?);
         }
-        Ok(Self { declared, explain: settings.explain })
+        Ok(Self { declared })
     }
 
     /// Compares the two sides of an environment.
@@ -80,13 +65,6 @@ impl Aspects {
         decisions: &Decisions,
     ) -> Result<Compared, Error> {
         let Sides { constructs, deployed, local, .. } = sides;
-        // The presets belong to what a team declares; by themselves they are not looked at.
-        if self.declared.iter().all(|one| one.is_preset) {
-            let compared = compare::compare(environment, deployed, local, decisions);
-            return compared
-                .map(Compared::plain)
-                .map_err(|error| failed(environment, error.into()));
-        }
         let both = aspects::Sides { constructs, deployed, local };
         aspects::compare(&self.declared, environment, both, decisions)
             .map_err(|error| failed(environment, error))
@@ -98,16 +76,15 @@ impl Aspects {
         for one in compared {
             coverage.merge(one.coverage);
             outcome.warnings.extend(one.notes);
-            if !one.thanks.is_empty() || !one.hidden.is_empty() {
-                outcome.influences.push(Influence {
-                    environment: one.comparison.environment.clone(),
-                    thanks: one.thanks,
-                    hidden: one.hidden,
-                });
+            let environment = one.comparison.environment.clone();
+            let (thanks, hidden) = (one.thanks, one.hidden);
+            let told = Influence { thanks, hidden, ..Influence::none(environment) };
+            if !told.is_empty() {
+                outcome.influences.push(told);
             }
             outcome.environments.push(one.comparison);
         }
-        Judging { declared: self.declared, coverage, explain: self.explain }
+        Judging { declared: self.declared, coverage }
     }
 }
 
@@ -122,41 +99,30 @@ impl Judging {
         environments: &[(Environment, Sides)],
         outcome: &mut Outcome,
     ) -> Result<(), Error> {
-        for (environment, sides) in environments {
-            let of = |one: &&Comparison| one.environment == *environment;
-            let Some(comparison) = outcome.environments.iter().find(of) else { continue };
-            let request = CheckRequest {
-                aspects: &self.declared,
-                constructs: &sides.constructs,
-                deployed: &sides.deployed,
-                local: &sides.local,
-                comparison,
-                replacements: &[],
-            };
-            let checked = aspects::check(&request).map_err(|error| failed(environment, error))?;
-            self.coverage.merge(checked.coverage);
-            outcome.violations.extend(checked.violations);
-        }
-        for violation in &outcome.violations {
-            match violation.level {
-                Level::Error => {}
-                Level::Warning => outcome.warnings.push(sentence(violation)),
-                Level::Info => outcome.notes.push(sentence(violation)),
-            }
-        }
         for influence in &mut outcome.influences {
             let environment = &influence.environment;
-            let of = |one: &&Comparison| one.environment == *environment;
-            match outcome.environments.iter().find(of) {
+            match outcome.environments.iter().find(|one| one.environment == *environment) {
                 Some(comparison) => influence.narrow(comparison),
-                None => (influence.thanks, influence.hidden) = (Vec::new(), Vec::new()),
-            }
-            outcome.notes.extend(influence.thanks.iter().map(thanks));
-            if self.explain {
-                outcome.notes.extend(influence.hidden.iter().map(hidden));
+                None => *influence = Influence::none(environment.clone()),
             }
         }
-        outcome.influences.retain(|one| !one.thanks.is_empty() || !one.hidden.is_empty());
+        for (environment, sides) in environments {
+            if let Some(checked) = self.check(environment, sides, outcome, None)? {
+                self.coverage.merge(checked.coverage);
+                outcome.influence(environment).violations = checked.violations;
+            }
+        }
+        outcome.influences.retain(|one| !one.is_empty());
+        outcome.influences.sort_by(|left, right| left.environment.cmp(&right.environment));
+        for influence in std::mem::take(&mut outcome.influences) {
+            for one in &influence.thanks {
+                let (source, destination) = (&one.source, &one.destination);
+                let owed = report::thanks(one);
+                outcome.notes.push(format!("`{source}` is `{destination}` {owed}"));
+            }
+            influence.violations.iter().for_each(|one| outcome.tell(one));
+            outcome.influences.push(influence);
+        }
         for idle in self.coverage.idle(&self.declared) {
             let name = match idle.origin.as_str() {
                 "--ignore" => format!("`{}`", idle.aspect),
@@ -166,39 +132,77 @@ impl Judging {
         }
         Ok(())
     }
-}
 
-impl Influence {
-    /// Keeps what is about resources of a comparison.
-    fn narrow(&mut self, comparison: &Comparison) {
-        let moved: BTreeSet<&Location> =
-            comparison.mappings.iter().map(|one| &one.destination.location).collect();
-        let changed = comparison.changed.iter().map(|one| &one.place.location);
-        self.thanks.retain(|one| moved.contains(&one.destination));
-        let present: BTreeSet<&Location> = changed.chain(moved).collect();
-        self.hidden.retain(|one| present.contains(&one.location));
+    fn check(
+        &self,
+        environment: &Environment,
+        sides: &Sides,
+        outcome: &Outcome,
+        replacements: Option<&[Replacement]>,
+    ) -> Result<Option<Checked>, Error> {
+        let of = |one: &&Comparison| one.environment == *environment;
+        let Some(comparison) = outcome.environments.iter().find(of) else { return Ok(None) };
+        let request = CheckRequest {
+            aspects: &self.declared,
+            constructs: &sides.constructs,
+            deployed: &sides.deployed,
+            local: &sides.local,
+            comparison,
+            replacements,
+        };
+        aspects::check(&request).map(Some).map_err(|error| failed(environment, error))
+    }
+
+    /// Whether a forecast has anything to tell.
+    pub(super) fn wants_forecasts(&self) -> bool {
+        self.declared.forbid_replacements()
+    }
+
+    /// Judges an environment again, now that it is known what a deployment would replace.
+    ///
+    /// # Errors
+    /// When the aspects cannot be invoked.
+    pub(super) fn foresee(
+        &self,
+        (environment, sides): (&Environment, &Sides),
+        replacements: &[Replacement],
+        outcome: &mut Outcome,
+    ) -> Result<(), Error> {
+        let checked = self.check(environment, sides, outcome, Some(replacements))?;
+        let Some(Checked { violations, .. }) = checked else { return Ok(()) };
+        let known =
+            std::mem::replace(&mut outcome.influence(environment).violations, violations.clone());
+        for gone in known.iter().filter(|one| !violations.contains(one)) {
+            let text = report::violation(gone);
+            outcome.warnings.retain(|other| *other != text);
+            outcome.notes.retain(|other| *other != text);
+        }
+        violations.iter().filter(|one| !known.contains(one)).for_each(|one| outcome.tell(one));
+        outcome.influences.retain(|one| !one.is_empty());
+        outcome.influences.sort_by(|left, right| left.environment.cmp(&right.environment));
+        Ok(())
     }
 }
 
-fn sentence(violation: &Violation) -> String {
-    let Violation { aspect, construct, location, reason, .. } = violation;
-    format!("aspect `{aspect}`: `{construct}` ({location}): {reason}")
-}
+impl Outcome {
+    /// What aspects had to do with an environment.
+    fn influence(&mut self, environment: &Environment) -> &mut Influence {
+        let at = self.influences.iter().position(|one| one.environment == *environment);
+        let at = at.unwrap_or_else(|| {
+            self.influences.push(Influence::none(environment.clone()));
+            self.influences.len() - 1
+        });
+        &mut self.influences[at]
+    }
 
-fn thanks(thanks: &Thanks) -> String {
-    let Thanks { source, destination, aspects, is_indirect } = thanks;
-    let how = if *is_indirect { ", by what it refers to" } else { "" };
-    format!("`{source}` is `{destination}` only thanks to {}{how}", names(aspects))
-}
-
-fn hidden(hidden: &Hidden) -> String {
-    let Hidden { location, difference, aspects } = hidden;
-    format!("`{location}`: {} hides a change of {}", names(aspects), difference.property)
-}
-
-fn names(aspects: &[impl AsRef<str>]) -> String {
-    let quoted: Vec<String> = aspects.iter().map(|name| format!("`{}`", name.as_ref())).collect();
-    format!("the aspect{} {}", if aspects.len() == 1 { "" } else { "s" }, quoted.join(", "))
+    /// Tells of what is no error.
+    fn tell(&mut self, violation: &Violation) {
+        match violation.level {
+            Level::Error => {}
+            Level::Warning => self.warnings.push(report::violation(violation)),
+            Level::Info => self.notes.push(report::violation(violation)),
+        }
+    }
 }
 
 fn failed(environment: &Environment, error: AspectError) -> Error {
@@ -236,7 +240,7 @@ pub struct ListedAspect {
 /// # Errors
 /// When something is wrong with the declarations.
 pub fn list_aspects(settings: &Settings) -> Result<Vec<ListedAspect>, Error> {
-    let Aspects { declared, .. } = Aspects::declared(settings)?;
+    let Aspects { declared } = Aspects::declared(settings)?;
     let built_in = presets().into_iter().map(|preset| {
         let active = declared.iter().find(|one| one.id == preset.name);
         ListedAspect {

@@ -96,7 +96,12 @@ async fn carry_out_all(
     cancel: &Cancel,
 ) -> Progress {
     let again = async |refusals: &Refusals| match settings {
-        Some(settings) => Ok(Some(Box::pin(prepare_without(settings, refusals, host)).await?)),
+        Some(settings) => {
+            let again = Box::pin(prepare_without(settings, refusals, host)).await?;
+            // What the service does not move may be what must not be replaced.
+            again.outcome.allowed()?;
+            Ok(Some(again))
+        }
         None => Ok(None),
     };
     let histories = prepared.histories();

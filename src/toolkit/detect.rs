@@ -8,14 +8,14 @@ use std::thread;
 
 use super::Error;
 use super::account::{self, Connection};
-use super::aspects::{Aspects, Influence, Judging};
+use super::aspects::{Aspects, Judging};
 use super::context;
 use super::decisions::distribute;
 use super::history::Followed;
 use super::parameters::{self, Previous};
 use super::selection::Selection;
 use super::sources::{self, AGAINST, APP, Deployed, Sources};
-use crate::aspects::{Compared, Level, Violation};
+use crate::aspects::{Compared, Influence, Level, Violation};
 use crate::assembly::{Assembly, AssemblyStack, StackProperties};
 use crate::compare::{Comparison, Decisions};
 use crate::event::Host;
@@ -32,11 +32,9 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// What the reader should know about the selection.
     pub notes: Vec<String>,
-    /// What aspects had to do with the comparisons, for the environments in which they did
-    /// something.
+    /// What aspects had to do with the comparisons and what they say of them, for the environments
+    /// in which they did something.
     pub influences: Vec<Influence>,
-    /// What aspects say against it, from all environments.
-    pub violations: Vec<Violation>,
 }
 
 impl Outcome {
@@ -52,7 +50,20 @@ impl Outcome {
     /// # Errors
     /// The violations, if one of them is an error.
     pub fn allowed(&self) -> Result<(), Error> {
-        let errors = self.violations.iter().filter(|one| one.level == Level::Error);
+        self.allowed_but(|_| false)
+    }
+
+    /// Stops what aspects forbid, but for what a forecast may see otherwise.
+    ///
+    /// # Errors
+    /// The violations, if one of them is an error.
+    pub(super) fn allowed_before_forecast(&self) -> Result<(), Error> {
+        self.allowed_but(|violation| violation.is_replacement)
+    }
+
+    fn allowed_but(&self, is_open: impl Fn(&Violation) -> bool) -> Result<(), Error> {
+        let all = self.influences.iter().flat_map(|one| &one.violations);
+        let errors = all.filter(|one| one.level == Level::Error && !is_open(one));
         let errors: Vec<Violation> = errors.cloned().collect();
         if errors.is_empty() { Ok(()) } else { Err(Error::Forbidden(errors)) }
     }
@@ -83,6 +94,13 @@ pub(super) struct Basis {
     selection: Selection,
     /// What may be wrong with the sources.
     warnings: Vec<String>,
+}
+
+impl Basis {
+    /// Whether a stack was selected.
+    pub(super) fn takes(&self, environment: &Environment, name: &StackName) -> bool {
+        self.selection.takes(environment, name)
+    }
 }
 
 /// Both sides of an environment.

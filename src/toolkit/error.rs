@@ -357,9 +357,7 @@ impl Error {
 }
 
 fn violations(all: &[Violation]) -> String {
-    let lines = all.iter().map(|one| {
-        format!("aspect `{}`: `{}` ({}): {}", one.aspect, one.construct, one.location, one.reason)
-    });
+    let lines = all.iter().map(report::violation);
     lines.collect::<Vec<_>>().join("\n")
 }
 

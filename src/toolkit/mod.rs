@@ -19,6 +19,7 @@ mod diff;
 mod drift;
 mod error;
 mod files;
+mod foresight;
 pub mod history;
 mod leftovers;
 pub mod local;
@@ -34,7 +35,7 @@ mod standing;
 mod types;
 
 pub use afterwards::{NoRun, interrupted, latest, resume, revert};
-pub use aspects::{Influence, ListedAspect, list_aspects};
+pub use aspects::{ListedAspect, list_aspects};
 pub use carry_out::{Cancel, Carried, carry_out, carry_out_verified, interrupted_run};
 pub use changes::{ReportFileError, RulesError, check_report_file, rules, write_report};
 pub use context::require_context;

@@ -38,6 +38,8 @@ pub struct Prepared {
     /// Both sides of every environment.
     pub(super) environments: Vec<(Environment, Sides)>,
     pub(super) basis: Basis,
+    /// The aspects that judge what was found.
+    pub(super) aspects: Judging,
 }
 
 /// The plan of an environment, and who carries it out.
@@ -59,14 +61,13 @@ impl Prepared {
             connection: None,
             environments: Vec::new(),
             basis: Basis::default(),
+            aspects: Judging::default(),
         }
     }
 
     /// Returns what the plans were made from.
     pub(super) fn into_detection(self) -> Detection {
-        let Self { outcome, connection, environments, basis, .. } = self;
-        // They judge anew whatever is compared again.
-        let aspects = Judging::default();
+        let Self { outcome, connection, environments, basis, aspects, .. } = self;
         Detection { outcome, environments, connection, basis, aspects }
     }
 
@@ -79,7 +80,7 @@ impl Prepared {
         detection: Detection,
         refused: &Refusals,
     ) -> Result<Self, Error> {
-        let Detection { mut outcome, environments, connection, basis, .. } = detection;
+        let Detection { mut outcome, environments, connection, basis, aspects } = detection;
         let mut plans = Vec::new();
         if let Some(connection) = &connection {
             let moving = environments.iter().filter_map(|(environment, sides)| {
@@ -100,7 +101,7 @@ impl Prepared {
             }
             outcome.warnings.extend(warnings);
         }
-        Ok(Self { outcome, plans, connection, environments, basis })
+        Ok(Self { outcome, plans, connection, environments, basis, aspects })
     }
 
     /// Plans what is to be done if nothing is moved: what the deployment makes anew may still have
@@ -171,7 +172,7 @@ pub(super) async fn prepare_without(
     host: &dyn Host,
 ) -> Result<Prepared, Error> {
     let detection = Box::pin(detect(settings, host)).await?;
-    Box::pin(Prepared::of(settings, detection, refused)).await
+    Box::pin(Prepared::of(settings, detection, refused)).await?.foresee()
 }
 
 /// The plan of an environment, with what may be wrong with it; `None` if it was not read from an

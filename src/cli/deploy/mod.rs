@@ -101,6 +101,7 @@ impl Flow<'_> {
             ));
         }
         let mut outlook = deployment.outlook(choice)?;
+        deployment.allowed(&outlook)?;
         if choice == Choice::Replace && self.arguments.output == Form::Table {
             self.terminal.answer(&report::plans(&deployment.steps(choice)))?;
         }
@@ -193,17 +194,18 @@ impl Flow<'_> {
                 if new.len() == 1 { "is" } else { "are" }
             ));
         }
-        let (found, plans) = (&prepared.outcome.environments, outlook.shown(prepared.plans()));
+        let plans = outlook.shown(prepared.plans());
+        let (found, influences) = (&prepared.outcome.environments, &prepared.outcome.influences);
         let style = self.arguments.style(asks);
         if self.arguments.output == Form::Json {
-            self.terminal.answer(&(report::found_line(found, &plans, style) + "\n"))?;
+            self.terminal.answer(&(report::found_line(found, influences, &plans, style) + "\n"))?;
             return Ok(());
         }
         let anything = found.iter().any(|one| {
             !one.mappings.is_empty() || !one.ambiguous.is_empty() || !one.similar.is_empty()
         });
         if anything {
-            self.terminal.answer(&report::moved(found, style))?;
+            self.terminal.answer(&report::moved(found, influences, style))?;
             let plans = report::plans(&plans);
             let plans = if plans.is_empty() { plans } else { format!("\n{plans}") };
             self.terminal.answer(&format!("{plans}\n"))?;

@@ -156,9 +156,9 @@ impl OutputArgs {
     /// Shows what was found: a table, or JSON.
     fn found(&self, outcome: &Outcome) -> String {
         if self.is_json() {
-            report::json(&outcome.environments, &[], self.style())
+            report::json(&outcome.environments, &outcome.influences, &[], self.style())
         } else {
-            report::moved(&outcome.environments, self.style())
+            report::moved(&outcome.environments, &outcome.influences, self.style())
         }
     }
 }
@@ -250,7 +250,8 @@ fn asked(
     let kept_in = decisions.kept_in(&app.typed(), &Surroundings::of_process());
     deciding::check(kept_in.as_deref())?;
     let style = Style { asks: true, ..output.style() };
-    terminal.answer(&report::moved(&recording.outcome.environments, style))?;
+    let Outcome { environments, influences, .. } = &recording.outcome;
+    terminal.answer(&report::moved(environments, influences, style))?;
     let answered = block_on(recording.decide(settings, subjects, style, &host))?;
     host.clear();
     let Some((recording, decided)) = answered else { return Err(deciding::stopped()) };

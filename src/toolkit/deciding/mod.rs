@@ -80,7 +80,7 @@ impl Prepared {
         };
         let Settled { found: mut detection, settings, decided, subjects } = *settled;
         detection.find_obstacles(&settings).await?;
-        let found = Box::pin(Self::of(&settings, detection, &Refusals::new())).await?;
+        let found = Box::pin(Self::of(&settings, detection, &Refusals::new())).await?.foresee()?;
         Ok(Deciding::Settled(Box::new(Settled { found, settings, decided, subjects })))
     }
 }

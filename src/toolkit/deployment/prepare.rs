@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use super::super::context::require_context;
 use super::super::deciding::{self, Decided, Deciding, Settled, Subjects};
 use super::super::detect::{Detection, Sides};
+use super::super::foresight;
 use super::super::parameters::Previous;
 use super::super::planning::{Planned, Prepared, Refusals};
 use super::super::sources::{self, Sources};
 use super::super::{Error, account};
 use super::checks;
-use super::outlook::Choice;
+use super::outlook::{Choice, Outlook};
 use super::targets::{Joined, Targets, asked_for};
 use crate::assembly::{Assembly, AssemblyStack};
 use crate::event::Host;
@@ -70,6 +71,45 @@ impl Deployment {
     pub fn is_refused(&self, choice: Choice) -> bool {
         let mut plans = self.plans(choice).iter().map(|one| &one.plan);
         plans.any(|plan| plan.is_refused() && (choice == Choice::Move || !plan.steps.is_empty()))
+    }
+
+    /// Judges what the deployment would replace, where an aspect forbids it.
+    ///
+    /// # Errors
+    /// When the aspects cannot be invoked, or an entry of `--allow-replacement` is malformed.
+    fn foresee(mut self) -> Result<Self, Error> {
+        if !self.prepared.aspects.wants_forecasts() {
+            return Ok(self);
+        }
+        for forecast in &self.outlook(Choice::Move)?.forecasts {
+            let Prepared { aspects, environments, plans, outcome, .. } = &mut self.prepared;
+            let plans = plans.iter().map(|one| &one.plan);
+            let plan = plans.into_iter().find(|one| one.environment() == forecast.environment);
+            let sides = environments.iter().find(|(other, _)| *other == forecast.environment);
+            if let Some((_, sides)) = sides {
+                foresight::judge(aspects, (forecast, plan), sides, outcome)?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Stops what aspects forbid if a choice is made: those that forbid replacements forbid as well
+    /// that nothing is moved.
+    ///
+    /// # Errors
+    /// The violations, if one of them is an error.
+    pub fn allowed(&self, outlook: &Outlook) -> Result<(), Error> {
+        let Prepared { aspects, outcome, .. } = &self.prepared;
+        if outlook.choice == Choice::Move || !aspects.wants_forecasts() {
+            return Ok(());
+        }
+        let mut outcome = outcome.clone();
+        for forecast in &outlook.forecasts {
+            if let Some(sides) = self.sides(&forecast.environment) {
+                foresight::judge_unmoved(aspects, forecast, sides, &mut outcome)?;
+            }
+        }
+        outcome.allowed()
     }
 
     pub(super) fn sides(&self, environment: &Environment) -> Option<&Sides> {
@@ -193,13 +233,16 @@ async fn from_detection(
     let selection = targets.selection(&assembly);
     detection.check_history(&selection)?;
     detection.narrow(selection)?;
-    detection.outcome.allowed()?;
+    detection.outcome.allowed_before_forecast()?;
     detection.find_obstacles(&settings).await?;
     find_importers(&targets, &assembly, &mut detection).await?;
     let prepared = Box::pin(Prepared::of(&settings, detection, refused)).await?;
     let standing = Box::pin(prepared.standing_still(&settings)).await?;
     let deploying = deploying.clone();
-    Ok(Deployment { prepared, standing, settings, deploying, assembly, targets })
+    let deployment = Deployment { prepared, standing, settings, deploying, assembly, targets };
+    let deployment = deployment.foresee()?;
+    deployment.prepared.outcome.allowed()?;
+    Ok(deployment)
 }
 
 /// Gives parameters the values that were typed.
