@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::confine::{Confined, Mention, Root};
 use super::error::AssemblyError;
@@ -198,14 +198,14 @@ impl<'de> Deserialize<'de> for Attributes {
     }
 }
 
-/// The children of a node by id.
+/// The children of a node: by id, or a list as releases before 1.20 wrote it.
 struct Children<'a>(&'a mut Part);
 
 impl<'de> DeserializeSeed<'de> for Children<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -214,6 +214,11 @@ impl<'de> Visitor<'de> for Children<'_> {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the children of a node of the construct tree")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Node(&mut *self.0))?.is_some() {}
+        Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
@@ -253,6 +258,18 @@ mod tests {
         )]);
         assert_eq!(paths(&found), ["S", "S/A"]);
         assert!(found.warnings.is_empty());
+    }
+
+    #[test]
+    fn children_that_are_a_list_are_found_as_well() {
+        let found = read_files(&[(
+            "tree.json",
+            r#"{"version":"tree-0.1","tree":{"id":"App","path":"","children":[
+                {"id":"Tree","path":"Tree"},
+                {"id":"S","path":"S","children":[{"id":"A","path":"S/A"}]}]}}"#,
+        )]);
+        assert_eq!(paths(&found), ["S", "S/A", "Tree"]);
+        assert_eq!(found.warnings, Vec::<String>::new());
     }
 
     #[test]
