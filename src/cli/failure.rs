@@ -12,9 +12,10 @@ use crate::toolkit::{ReportFileError, RulesError};
 
 /// The exit code of wrong usage, the same that clap gives.
 pub(super) const USAGE: u8 = 2;
-const FAILED: u8 = 1;
+/// The exit code of what could not be done.
+pub(super) const FAILED: u8 = 1;
 /// The exit code of what a person has to decide.
-const STOPPED: u8 = 3;
+pub(super) const STOPPED: u8 = 3;
 /// The exit code of a shell for what Ctrl-C has ended.
 pub(super) const INTERRUPTED: u8 = 130;
 

@@ -5,6 +5,7 @@
 
 mod aspects;
 mod completions;
+mod contract;
 mod deciding;
 mod deploy;
 mod diff;
@@ -26,6 +27,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+pub use contract::contract;
 use failure::Failure;
 use terminal::Terminal;
 
@@ -75,13 +77,20 @@ enum Exit {
     Moves,
 }
 
+impl Exit {
+    /// The exit code.
+    fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Ambiguous => failure::STOPPED,
+            Self::Moves => 4,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Done => 0,
-            Exit::Ambiguous => 3,
-            Exit::Moves => 4,
-        })
+        Self::from(exit.code())
     }
 }
 
