@@ -44,7 +44,8 @@ Exit codes:
   4    refactor --dry-run --check: some resources moved;
        history record --check: the app is not as the log says;
        diff --fail-on: there is a change of that risk;
-       drift --check: something has drifted
+       drift --check: something has drifted;
+       schema check: a promise is broken
   130  interrupted")]
 struct Arguments {
     #[command(subcommand)]
@@ -73,7 +74,8 @@ enum Exit {
     Done,
     /// `--check` found questions.
     Ambiguous,
-    /// `--check` found moves, or a state that is not recorded; `--fail-on` found a change.
+    /// `--check` found moves, or a state that is not recorded; `--fail-on` found a change; a schema
+    /// breaks a promise.
     Moves,
 }
 

@@ -29,6 +29,7 @@ mod parameters;
 mod plan_file;
 mod planning;
 mod reversal;
+pub mod schema;
 mod selection;
 mod sources;
 mod standing;
