@@ -2,7 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+#[path = "schemas/assemblies.rs"]
+mod assemblies;
 mod program;
+#[path = "schemas/released.rs"]
+mod released;
+#[path = "schemas/runs.rs"]
+mod runs;
 #[path = "schemas/validate.rs"]
 mod validate;
 
@@ -21,8 +27,22 @@ use program::{Place, app};
 use serde_json::{Value as Json, json};
 use validate::{Properties, problems};
 
-const NAMES: [&str; 7] =
-    ["override-file", "refactor-file", "skip-file", "cdk-json", "comparison", "history", "diff"];
+const NAMES: [&str; 14] = [
+    "override-file",
+    "refactor-file",
+    "skip-file",
+    "cdk-json",
+    "comparison",
+    "history",
+    "diff",
+    "events",
+    "local",
+    "plan",
+    "journal",
+    "manifest",
+    "assets",
+    "tree",
+];
 
 fn schema(name: &str) -> Json {
     serde_json::from_str(&Place::new().out(&["schema", name])).unwrap()

@@ -74,6 +74,20 @@ enum Name {
     History,
     /// The answer of diff --output json
     Diff,
+    /// A line of the answer of refactor --yes or deploy --output json
+    Events,
+    /// The answer of local ls and local show --output json
+    Local,
+    /// A plan: refactor --plan, --plan-file
+    Plan,
+    /// A line of a journal of .cdkr/runs
+    Journal,
+    /// What is read of manifest.json of a cloud assembly
+    Manifest,
+    /// What is read of an asset manifest of a cloud assembly
+    Assets,
+    /// What is read of tree.json of a cloud assembly
+    Tree,
 }
 
 impl Name {
@@ -88,6 +102,13 @@ impl Name {
             Self::Comparison => include_str!("../../data/schemas/comparison.json"),
             Self::History => include_str!("../../data/schemas/history.json"),
             Self::Diff => include_str!("../../data/schemas/diff.json"),
+            Self::Events => include_str!("../../data/schemas/events.json"),
+            Self::Local => include_str!("../../data/schemas/local.json"),
+            Self::Plan => include_str!("../../data/schemas/plan.json"),
+            Self::Journal => include_str!("../../data/schemas/journal.json"),
+            Self::Manifest => include_str!("../../data/schemas/manifest.json"),
+            Self::Assets => include_str!("../../data/schemas/assets.json"),
+            Self::Tree => include_str!("../../data/schemas/tree.json"),
         }
     }
 }
@@ -127,6 +148,7 @@ fn check(arguments: &CheckArgs, terminal: &mut Terminal) -> Result<Exit, Failure
 
 fn versions(check: &Check) -> String {
     match check.versions {
+        (Some(was), Some(is)) if was == is => format!("`version` is still {is}"),
         (Some(was), Some(is)) => format!("`version` was {was}, is {is}"),
         _ => "the schema says none (a `version` that is a constant)".to_owned(),
     }

@@ -188,6 +188,7 @@ pub fn carried(environment: &Environment, moves: usize, journal: Option<&Path>) 
 pub fn carried_json(environment: &Environment, moves: usize, journal: Option<&Path>) -> String {
     let line = serde_json::json!({
         "event": "done",
+        "version": 1,
         "account": environment.account.as_str(),
         "region": environment.region.as_str(),
         "moves": moves,

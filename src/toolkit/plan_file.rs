@@ -46,8 +46,8 @@ pub enum PlanFileError {
     },
     /// A newer program has written it.
     #[error(
-        "`{}` is a plan of version {version}, written by cdkr {cdkr}; this one reads version \
-         {VERSION}", .file.display()
+        "`{}` is a plan of version {version}, written by cdkr {cdkr}; this program knows versions up \
+         to {VERSION}. Use the version of cdkr that has written it, or a newer one", .file.display()
     )]
     Version {
         /// The file.
@@ -131,7 +131,7 @@ fn read(file: &Path) -> Result<Wire, PlanFileError> {
         fs::read_to_string(file).map_err(|error| PlanFileError::Read { file: owned(), error })?;
     let malformed = |error| PlanFileError::Malformed { file: owned(), error };
     let head: Head = serde_json::from_str(&text).map_err(malformed)?;
-    if head.version != VERSION {
+    if head.version > VERSION {
         let Head { version, cdkr } = head;
         return Err(PlanFileError::Version { file: owned(), version, cdkr });
     }

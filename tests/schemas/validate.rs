@@ -16,7 +16,7 @@ pub enum Properties {
 }
 
 const NOTES: [&str; 5] = ["$schema", "title", "description", "$defs", "required"];
-const RULES: [&str; 14] = [
+const RULES: [&str; 15] = [
     "$ref",
     "type",
     "enum",
@@ -31,6 +31,7 @@ const RULES: [&str; 14] = [
     "anyOf",
     "oneOf",
     "allOf",
+    "not",
 ];
 
 /// Checks that there is nothing in a schema that is not understood here.
@@ -40,7 +41,7 @@ pub fn check(schema: &Json) {
         match (key.as_str(), value) {
             ("properties" | "$defs", Json::Object(all)) => all.values().for_each(check),
             ("anyOf" | "oneOf" | "allOf", Json::Array(all)) => all.iter().for_each(check),
-            ("items" | "additionalProperties" | "propertyNames", one) => check(one),
+            ("items" | "additionalProperties" | "propertyNames" | "not", one) => check(one),
             ("pattern", Json::String(pattern)) => drop(Regex::new(pattern).unwrap()),
             (key, _) => assert!(NOTES.contains(&key) || RULES.contains(&key), "{key}"),
         }
@@ -133,6 +134,7 @@ impl Check<'_> {
             "maximum" => value.as_f64().is_none_or(|number| number <= said.as_f64().unwrap()),
             "anyOf" => fitting() > 0,
             "oneOf" => fitting() == 1,
+            "not" => !self.fits(said, value),
             "allOf" => fitting() == said.as_array().unwrap().len(),
             _ => true,
         }

@@ -55,7 +55,7 @@ pub struct Difference {
 pub struct Check {
     /// The differences, by place.
     pub differences: Vec<Difference>,
-    /// The versions of the documents, which a schema says as the constant of `version`.
+    /// The versions of the documents, which a schema says as the constant of a `version`.
     pub versions: (Option<u64>, Option<u64>),
 }
 
@@ -78,8 +78,17 @@ pub fn check_schema(old: &Json, new: &Json) -> Check {
     let mut differences = walk::differences(old, new);
     differences.sort();
     differences.dedup();
-    let version = |schema: &Json| schema.pointer("/properties/version/const")?.as_u64();
     Check { differences, versions: (version(old), version(new)) }
+}
+
+/// The version of the documents, wherever they say it; of several the highest.
+fn version(schema: &Json) -> Option<u64> {
+    let below = match schema {
+        Json::Object(members) => members.values().filter_map(version).max(),
+        Json::Array(items) => items.iter().filter_map(version).max(),
+        _ => None,
+    };
+    below.max(schema.pointer("/properties/version/const").and_then(Json::as_u64))
 }
 
 #[cfg(test)]

@@ -158,8 +158,9 @@ impl<'a> Walk<'a> {
     }
 
     fn values(&mut self, old: &Resolved<'_>, new: &Resolved<'_>, at: &str) {
-        // The version of the document itself is what a change has to raise.
-        if at == "version" && old.get("const").is_some() && new.get("const").is_some() {
+        // The version is what a change has to raise.
+        let is_version = at == "version" || at.ends_with(".version");
+        if is_version && old.get("const").is_some() && new.get("const").is_some() {
             return;
         }
         match (old.values(), new.values()) {
