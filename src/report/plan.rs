@@ -236,7 +236,7 @@ mod tests {
         let table = plans(std::slice::from_ref(&plan));
         assert!(table.contains("1. let stack Old retain Policy, so that it does not delete"));
         assert!(table.contains("The deployment fails."));
-        let text = json(&[], std::slice::from_ref(&plan), Style::default());
+        let text = json(&[], &[], std::slice::from_ref(&plan), Style::default());
         let found: serde_json::Value = serde_json::from_str(&text).unwrap();
         let plan_wire = &found["environments"][0]["plan"];
         assert_eq!(plan_wire["steps"][0]["purpose"], "retain");

@@ -121,6 +121,7 @@ impl<'r> Unit<'r> {
             // What is new, or goes, has all of its properties with it.
             ChangeEffect::Add | ChangeEffect::Remove | ChangeEffect::Retain => Vec::new(),
             // Once it is replaced, it does not matter what else would have been changed in place.
+            ChangeEffect::Recreate => Vec::new(),
             ChangeEffect::Replace if change.certainty == Certainty::Certain => {
                 change.properties.iter().filter(|one| one.replaces.is_some()).collect()
             }

@@ -233,11 +233,12 @@ impl<'a> Builder<'a> {
         if effect == ChangeEffect::Nothing && !moved && properties.is_empty() {
             return None;
         }
-        if effect != ChangeEffect::Replace {
+        let is_replaced = matches!(effect, ChangeEffect::Replace | ChangeEffect::Recreate);
+        if !is_replaced {
             properties.iter_mut().for_each(|one| one.replaces = None);
         }
         let (risk, verdict) = self.risk(operations);
-        let causes = if effect == ChangeEffect::Replace {
+        let causes = if is_replaced {
             let blocked = self.blocked.get(&location).copied();
             Causes::new(self.graph).of(operations, blocked, fate)
         } else if effect == ChangeEffect::Update && properties.is_empty() {
@@ -307,7 +308,7 @@ impl<'a> Builder<'a> {
         };
         let location = Location::new(&is.stack, &is.name);
         if self.blocked.contains_key(&location) && place(was).differs(&place(is)) {
-            return (ChangeEffect::Replace, certain);
+            return (ChangeEffect::Recreate, certain);
         }
         let replaced = operations.iter().map(|id| &self.graph.operations[*id]);
         let replaced = replaced.filter(|one| one.kind == OperationKind::Replace);

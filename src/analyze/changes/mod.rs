@@ -125,6 +125,8 @@ pub enum ChangeEffect {
     Update,
     /// Another one takes its place; if that is only possible, it is updated at least.
     Replace,
+    /// It cannot be moved to its new place: another one is made there, and this one leaves.
+    Recreate,
     /// It leaves the template and stays in the account, in no stack.
     Retain,
     /// It is deleted.
@@ -163,8 +165,13 @@ impl ComponentChange {
         self.after.as_ref().or(self.before.as_ref())
     }
 
-    /// Whether it is the same component in another place.
+    /// Whether it stays the same in another place.
     pub fn is_moved(&self) -> bool {
+        self.effect != ChangeEffect::Recreate && self.has_another_place()
+    }
+
+    /// Whether the places before and after differ.
+    pub fn has_another_place(&self) -> bool {
         let places = self.before.as_ref().zip(self.after.as_ref());
         places.is_some_and(|(before, after)| {
             (&before.stack, &before.logical_id) != (&after.stack, &after.logical_id)

@@ -145,7 +145,8 @@ fn line(property: &PropertyReport, causes: &[String], style: Style) -> Line {
 impl Block<'_> {
     /// Whether something is or may be lost.
     pub(super) fn is_loss(&self) -> bool {
-        let takes = matches!(self.happens.effect, ChangeEffect::Replace | ChangeEffect::Remove);
+        use ChangeEffect::{Recreate, Remove, Replace};
+        let takes = matches!(self.happens.effect, Replace | Recreate | Remove);
         self.says.danger.is_some() || takes && self.happens.certainty == Certainty::Certain
     }
 

@@ -211,6 +211,7 @@ fn effect(effect: ChangeEffect) -> &'static str {
         ChangeEffect::Add => "add",
         ChangeEffect::Update => "update",
         ChangeEffect::Replace => "replace",
+        ChangeEffect::Recreate => "recreate",
         ChangeEffect::Retain => "retain",
         ChangeEffect::Remove => "remove",
     }

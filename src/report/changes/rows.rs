@@ -114,7 +114,8 @@ fn what(common: &[Common], happens: Option<Happens>) -> Phrase {
     let change = happens.and_then(|happens| happens.property);
     let (change, is_name) = change.unwrap_or((PropertyChange::Update, false));
     let is_replaced = happens.is_some_and(|happens| {
-        happens.effect == ChangeEffect::Replace && happens.certainty == Certainty::Certain
+        let takes = matches!(happens.effect, ChangeEffect::Replace | ChangeEffect::Recreate);
+        takes && happens.certainty == Certainty::Certain
     });
     let mut effect = Phrase::default();
     let mut property = Phrase::default();
@@ -201,7 +202,7 @@ fn places(report: &EnvironmentReport, members: &[usize], style: Style) -> Phrase
 fn short(change: &ComponentChange, style: Style) -> Phrase {
     let code = |text: &str| Phrase::default().code(squeezed(text, NAME_WIDTH));
     match (&change.before, &change.after) {
-        (Some(before), Some(after)) if change.is_moved() => {
+        (Some(before), Some(after)) if change.has_another_place() => {
             code(&words::name(before, style)).words(" → ").and(code(&words::name(after, style)))
         }
         _ => change.place().map(|place| code(&words::name(place, style))).unwrap_or_default(),

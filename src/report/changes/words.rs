@@ -28,7 +28,7 @@ impl Happens {
             ChangeEffect::TemplateOnly => "·",
             ChangeEffect::Add => "+",
             ChangeEffect::Update => "~",
-            ChangeEffect::Replace => "±",
+            ChangeEffect::Replace | ChangeEffect::Recreate => "±",
             ChangeEffect::Retain => "↷",
             ChangeEffect::Remove => "-",
         };
@@ -47,6 +47,7 @@ impl Happens {
             ChangeEffect::Add => ("added", "may be added"),
             ChangeEffect::Update => ("updated", "may be updated"),
             ChangeEffect::Replace => ("replaced", "may be replaced"),
+            ChangeEffect::Recreate => ("made anew under its new name", "may be made anew"),
             ChangeEffect::Retain => {
                 ("leaves its stack, stays in the account", "may leave its stack")
             }
@@ -82,7 +83,7 @@ pub(super) fn name(place: &ChangePlace, style: Style) -> String {
 pub(super) fn place(change: &ComponentChange, style: Style) -> Phrase {
     let phrase = Phrase::default();
     let phrase = match (&change.before, &change.after) {
-        (Some(before), Some(after)) if change.is_moved() => {
+        (Some(before), Some(after)) if change.has_another_place() => {
             phrase.code(name(before, style)).words(" → ").code(name(after, style))
         }
         _ => match change.place() {
@@ -191,7 +192,8 @@ const COUNTED: [Counted; 8] = [
 ];
 
 fn is_replaced(change: &ComponentChange, certainty: Certainty) -> bool {
-    change.effect == ChangeEffect::Replace && change.certainty == certainty
+    let is_replaced = matches!(change.effect, ChangeEffect::Replace | ChangeEffect::Recreate);
+    is_replaced && change.certainty == certainty
 }
 
 /// Says how much happens: `12 stacks: 3 moves, 1 replacement (high risk); 40 resources unchanged`.

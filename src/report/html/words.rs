@@ -27,7 +27,7 @@ pub(super) fn tag(change: &ComponentChange) -> &'static str {
         ChangeEffect::Nothing | ChangeEffect::TemplateOnly => "template",
         ChangeEffect::Add => "add",
         ChangeEffect::Update => "update",
-        ChangeEffect::Replace => "replace",
+        ChangeEffect::Replace | ChangeEffect::Recreate => "replace",
         ChangeEffect::Retain => "retain",
         ChangeEffect::Remove => "remove",
     }
@@ -50,6 +50,7 @@ pub(super) fn effect(change: &ComponentChange) -> &'static str {
         (ChangeEffect::Add, false) => "may be added",
         (ChangeEffect::Update, true) => "updated",
         (ChangeEffect::Update, false) => "may be updated",
+        (ChangeEffect::Recreate, _) => "made anew under its new name",
         (ChangeEffect::Replace, true) => "replaced",
         (ChangeEffect::Replace, false) => "may be replaced",
         (ChangeEffect::Retain, true) => "let go",
@@ -112,10 +113,11 @@ pub(super) fn location(place: &ChangePlace) -> String {
 /// Writes where a component comes from, if it moved.
 pub(super) fn origin(out: &mut Markup, change: &ComponentChange) {
     let (Some(before), Some(after)) = (&change.before, &change.after) else { return };
-    if !change.is_moved() {
+    if !change.has_another_place() {
         return;
     }
-    out.raw(" <span class=\"g mv\">≡ moved from ");
+    let word = if change.is_moved() { "≡ moved from" } else { "not moved from" };
+    out.raw(" <span class=\"g mv\">").text(word).raw(" ");
     if name(before) == name(after) {
         out.code(&location(before));
     } else {
