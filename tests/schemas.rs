@@ -315,6 +315,7 @@ fn change(kind: ComponentKind, effect: ChangeEffect, risk: Risk) -> ComponentCha
 /// Everything that can happen, and next to it a change of which as little is known as can be.
 fn everything() -> ChangeReport {
     use ChangeEffect as E;
+    use PermissionKind as P;
     let kinds = ComponentKind::NAMES.map(|(_, kind)| change(kind, E::Update, Risk::Low));
     let effects = [E::Nothing, E::TemplateOnly, E::Add, E::Replace, E::Retain, E::Remove];
     let effects = effects.map(|effect| change(ComponentKind::Resource, effect, Risk::High));
@@ -348,7 +349,6 @@ fn everything() -> ChangeReport {
         broadens: true,
         text: vec!["a".into(), "b".into()],
     };
-    use PermissionKind as P;
     let permissions = [
         P::Statement,
         P::ManagedPolicy,

@@ -151,8 +151,8 @@ impl Block<'_> {
     }
 
     /// The first line: sign, how many of which type, and what happens to them.
-    pub(super) fn heading(&self) -> (String, Phrase) {
-        let number = match self.places.len() {
+    pub(super) fn heading(&self, number: usize) -> (String, Phrase) {
+        let number = match number {
             1 => String::new(),
             number => format!("{number} × "),
         };

@@ -25,6 +25,9 @@ pub const CHANGES_MARKER: &str = "<!-- cdkr:diff -->";
 /// What is kept for saying what is left out.
 const RESERVE: usize = 400;
 
+/// How many places of equal dangers are one unit.
+const PLACES: usize = 50;
+
 /// How much a unit matters: the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
@@ -148,7 +151,7 @@ fn environment(report: &EnvironmentReport) -> Vec<Section> {
         after: "",
     }];
     for (heading, members) in dangers(report) {
-        let units = blocks(report, &members, style).iter().map(danger).collect();
+        let units = blocks(report, &members, style).iter().flat_map(danger).collect();
         sections.push(Section { before: format!("\n**{heading}**\n\n"), units, after: "" });
     }
     let (broader, other): (Vec<_>, Vec<_>) =
@@ -176,17 +179,22 @@ fn summary(report: &EnvironmentReport) -> String {
             more => format!(" and {more} more"),
         };
         if !names.is_empty() {
-            text.push_str(&format!("- {label}: {}{more}\n", names.join(", ")));
+            text.extend(["- ", label, ": ", &names.join(", "), &more, "\n"]);
         }
     }
     text
 }
 
-fn danger(block: &Block<'_>) -> Unit {
-    let (sign, heading) = block.heading();
+/// A block, or several if it has too many places for one.
+fn danger(block: &Block<'_>) -> Vec<Unit> {
+    block.places.chunks(PLACES).map(|places| part(block, places)).collect()
+}
+
+fn part(block: &Block<'_>, places: &[Phrase]) -> Unit {
+    let (sign, heading) = block.heading(places.len());
     let mut lines = vec![format!("- `{sign}` {}", heading.markdown())];
     let says = &block.says;
-    match &block.places[..] {
+    match places {
         [place] => lines = vec![format!("{}: {}", lines.concat(), place.markdown())],
         all => lines.extend(all.iter().map(|place| format!("  - {}", place.markdown()))),
     }
@@ -202,7 +210,7 @@ fn danger(block: &Block<'_>) -> Unit {
         lines.push(format!("  - … and {} more", says.more));
     }
     let text = lines.join("\n") + "\n";
-    Unit { weight: Weight::Danger, text, number: block.places.len() }
+    Unit { weight: Weight::Danger, text, number: places.len() }
 }
 
 fn property(line: &Line) -> String {

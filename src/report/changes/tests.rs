@@ -211,6 +211,18 @@ fn dangers_that_do_not_fit_are_counted() {
     assert!(text.contains(&format!("Left out: **{left} dangerous changes**")), "{text}");
 }
 
+#[test]
+fn of_many_equal_dangers_as_many_places_are_shown_as_fit() {
+    let danger = |n: usize| ComponentChange {
+        danger: Some("It is lost.".into()),
+        ..change("T", &format!("A.X{n}"), "", ChangeEffect::Remove)
+    };
+    let text = changes_markdown(&of((0..1_000).map(danger).collect()), 5_000);
+    let shown = text.matches("`A.X").count();
+    assert!(text.len() <= 5_000 && shown > 200, "{text}");
+    assert!(text.contains(&format!("**{} dangerous changes**", 1_000 - shown)), "{text}");
+}
+
 /// A report of which every text wants to be something else.
 fn hostile(text: &str) -> ChangeReport {
     let value = || Some(Value::from(text));

@@ -147,7 +147,7 @@ fn listed(blocks: &[Block<'_>]) -> String {
 }
 
 fn block(block: &Block<'_>) -> Vec<String> {
-    let (sign, heading) = block.heading();
+    let (sign, heading) = block.heading(block.places.len());
     let line = format!("  {sign} {}", heading.text());
     let mut lines = vec![match block.happens.effect {
         _ if block.is_loss() => paint::loss(line),
