@@ -333,3 +333,11 @@ fn there_are_completions_for_every_shell() {
         assert!(answer.out.contains("refactor") && answer.out.contains("against"), "{shell}");
     }
 }
+
+#[test]
+fn the_version_says_on_which_data_verdicts_rest_if_somebody_asks() {
+    assert!(!Call::new(&["--version"]).run().out.contains("resource types"));
+    let said = Call::new(&["--version", "--verbose"]).run().out;
+    assert!(said.contains("resource types: cfn-lint ") && said.contains("schema_date"), "{said}");
+    assert!(said.contains("schema up to 55.x.x"), "{said}");
+}

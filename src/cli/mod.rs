@@ -19,6 +19,7 @@ mod runs;
 mod schema;
 mod shared;
 mod terminal;
+mod version;
 mod work;
 
 use std::ffi::OsString;
@@ -98,6 +99,13 @@ impl From<Exit> for ExitCode {
 
 /// Runs the program with the given arguments, the program's name first.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if version::is_asked_for(&arguments) {
+        return match Terminal::new(true).answer(&version::in_full()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => Failure::from(error).exit_code(),
+        };
+    }
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => return refused(&error),

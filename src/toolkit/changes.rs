@@ -123,7 +123,7 @@ impl Changes<'_> {
         let evidence = comparison.mappings.iter();
         let evidence =
             evidence.map(|one| (one.destination.location.clone(), report::evidence(one))).collect();
-        change_report(ReportRequest {
+        change_report(&ReportRequest {
             before: &self.sides.deployed,
             after: &self.sides.local,
             comparison: &comparison,

@@ -167,7 +167,7 @@ impl Order {
         let stacks = assembly.stacks.iter().map(|stack| {
             let needs = stack.dependencies.iter().map(ToString::to_string).collect();
             let own = (stack.environment.clone(), stack.stack.name.to_string(), needs);
-            (stack.hierarchical_id.to_string(), own)
+            (stack.hierarchical_id.clone(), own)
         });
         Self { stacks: stacks.collect() }
     }

@@ -44,7 +44,7 @@ pub struct ReportRequest<'a> {
 }
 
 /// Returns what a deployment does in one environment, and how dangerous that is.
-pub fn change_report(request: ReportRequest<'_>) -> EnvironmentReport {
+pub fn change_report(request: &ReportRequest<'_>) -> EnvironmentReport {
     let mut graph = diff(request.before, request.after, Joining::Comparison(request.comparison));
     if let Some(fates) = request.fates {
         fates.settle(&mut graph);
@@ -55,7 +55,7 @@ pub fn change_report(request: ReportRequest<'_>) -> EnvironmentReport {
     mark_templates(&mut graph);
     mark_permissions(&mut graph, &request.permissions);
     let verdicts = request.rules.judge(&graph);
-    Builder::new(&request, &graph, &verdicts).report()
+    Builder::new(request, &graph, &verdicts).report()
 }
 
 /// What is looked up to describe the components.
@@ -235,7 +235,9 @@ impl<'a> Builder<'a> {
         }
         let is_replaced = matches!(effect, ChangeEffect::Replace | ChangeEffect::Recreate);
         if !is_replaced {
-            properties.iter_mut().for_each(|one| one.replaces = None);
+            for one in &mut properties {
+                one.replaces = None;
+            }
         }
         let (risk, verdict) = self.risk(operations);
         let causes = if is_replaced {

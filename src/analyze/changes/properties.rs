@@ -55,7 +55,8 @@ impl<'a> Properties<'a> {
         let path = |side: Side| operation.property(side).map(|path| dotted(path));
         let value = |side: Side| -> Option<Value> {
             let component = self.graph.side(side).components.get(operation.on(side)?)?;
-            component.value(operation.property(side)?).cloned()
+            let value = component.value(operation.property(side)?)?;
+            Some(if is_secret(component) { Value::from(HIDDEN) } else { value.clone() })
         };
         let (old_path, new_path) = (path(Side::Before), path(Side::After));
         let verdict = self.verdicts.get(&id);
@@ -102,6 +103,16 @@ impl<'a> Properties<'a> {
         }
         found
     }
+}
+
+/// Shown in place of what nobody should read.
+const HIDDEN: &str = "****";
+
+/// Whether a component is a parameter that CloudFormation does not show either.
+fn is_secret(component: &Component) -> bool {
+    let no_echo = component.body.get("NoEcho");
+    component.kind == ComponentKind::Parameter
+        && no_echo.is_some_and(|flag| !matches!(flag, Value::Bool(false)))
 }
 
 /// Whether the change of a property replaces its resource.

@@ -29,7 +29,7 @@ fn report_by(
 ) -> EnvironmentReport {
     let environment = Environment::new("111111111111", "us-east-1");
     let comparison = compare(&environment, before, after, &Decisions::default()).unwrap();
-    change_report(ReportRequest {
+    change_report(&ReportRequest {
         before,
         after,
         comparison: &comparison,
@@ -193,6 +193,21 @@ fn rules_of_a_team_have_the_last_word() {
     let found = report_by(&[stack("A", TABLE)], &[stack("A", &after)], None, &rules);
     assert_eq!(shown(&found), ["A.Reader Update Certain Low"]);
     assert_eq!(found.changes[0].action, Some(Action::Approve));
+}
+
+#[test]
+fn values_of_parameters_without_echo_are_not_shown() {
+    let stack = |secret: &str| {
+        let text = format!(
+            r#"{{"Parameters": {{"Password": {{"Type": "String", "NoEcho": true,
+            "Default": "{secret}"}}}}}}"#
+        );
+        Stack::new("A", check(json::parse(&text).unwrap()).unwrap())
+    };
+    let found = report(&[stack("old-secret")], &[stack("new-secret")], None);
+    let property = &found.changes[0].properties[0];
+    assert_eq!(property.path(), "Default");
+    assert!(!format!("{found:?}").contains("secret"), "{found:?}");
 }
 
 #[test]
