@@ -22,8 +22,9 @@ let passed = 0;
 
 /** Opens a page, checks something about it, and that it complained of nothing. */
 async function check(fact, name, options, test) {
-  const page = await browser.open(url(name), options);
+  let page = null;
   try {
+    page = await browser.open(url(name), options);
     await test(page);
     assert.deepEqual(page.complaints, [], "the page complained");
     const foreign = page.requests.filter((one) => !/^(file|data):/.test(one));
@@ -32,10 +33,10 @@ async function check(fact, name, options, test) {
     console.log("ok      " + fact);
   } catch (error) {
     failed += 1;
-    await page.screenshot(shot("failed-" + failed)).catch(() => {});
+    await page?.screenshot(shot("failed-" + failed)).catch(() => {});
     console.log(`FAILED  ${fact} (failed-${failed}.png)\n${error.stack}`);
   }
-  await page.close();
+  await page?.close().catch(() => {});
 }
 
 /** What is hard to use for somebody, as axe-core sees it. */
@@ -191,6 +192,20 @@ await check("every move is a line, also into a construct that is closed", "small
   await page.run(() => [...document.querySelectorAll("label")].find((one) => one.textContent.includes("Show what stays")).click());
   await page.settle();
   assert.ok((await shown(page, '[aria-label="After"] .name')).includes("Vpc"));
+});
+
+await check("what is opened on one side is opened on the other", "small", {}, async (page) => {
+  await toTrees(page);
+  const isOpen = () =>
+    page.run(() =>
+      ["Before", "After"].map((side) =>
+        [...document.querySelectorAll(`[aria-label="${side}"] [role=treeitem]`)].find((one) => one.textContent.includes("Web")).getAttribute("aria-expanded")));
+  assert.deepEqual(await isOpen(), ["true", "true"]);
+  await page.click('[aria-label="After"] [role=treeitem]', "Web");
+  assert.deepEqual(await isOpen(), ["false", "false"]);
+  await page.click("label", "together");
+  await page.click('[aria-label="After"] [role=treeitem]', "Web");
+  assert.deepEqual(await isOpen(), ["false", "true"]);
 });
 
 await check("everything is there without a script", "small", { script: false }, async (page) => {

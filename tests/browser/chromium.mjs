@@ -37,11 +37,13 @@ export class Chromium {
       rest = messages.pop();
       for (const message of messages) this.heard(JSON.parse(message));
     });
+    this.child.stdio[3].on("error", (error) => this.fail(error));
     this.child.on("exit", () => this.fail(new Error("the browser has gone")));
     this.child.on("error", (error) => this.fail(error));
   }
 
   fail(error) {
+    this.gone = error;
     for (const { reject } of this.calls.values()) reject(error);
     this.calls.clear();
   }
@@ -58,6 +60,7 @@ export class Chromium {
   }
 
   send(method, params = {}, sessionId = undefined) {
+    if (this.gone) return Promise.reject(this.gone);
     const id = ++this.last;
     this.child.stdio[3].write(JSON.stringify({ id, method, params, sessionId }) + "\0");
     return new Promise((resolve, reject) => {
@@ -92,8 +95,10 @@ export class Chromium {
 
   async close() {
     const gone = new Promise((resolve) => this.child.once("exit", resolve));
-    this.send("Browser.close").catch(() => {});
-    await gone;
+    if (!this.gone) {
+      this.send("Browser.close").catch(() => {});
+      await gone;
+    }
     rmSync(this.profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }

@@ -268,10 +268,21 @@ class Tree {
 
   setOpen(node, isOpen) {
     if (node.children.size === 0 || node.isOpen === isOpen) return;
-    node.isOpen = isOpen;
-    this.layOut();
-    this.view.drawMoves();
+    this.turn([node], isOpen);
     this.activate(node);
+  }
+
+  /** Opens or closes nodes, and what stands at the same place on the other side. */
+  turn(nodes, isOpen) {
+    const other = this.view.other(this);
+    for (const node of nodes) {
+      node.isOpen = isOpen && node.children.size > 0;
+      const twin = this.view.together && this.view.twin(node, other);
+      if (twin) twin.isOpen = isOpen && twin.children.size > 0;
+    }
+    this.layOut();
+    if (this.view.together) other.layOut();
+    this.view.drawMoves();
   }
 
   clicked(event) {
@@ -303,9 +314,7 @@ class Tree {
         else if (node.parent?.parent) this.activate(node.parent);
         break;
       case "*":
-        for (const one of node.parent.children.values()) one.isOpen = one.children.size > 0;
-        this.layOut();
-        this.view.drawMoves();
+        this.turn([...node.parent.children.values()], true);
         this.activate(node);
         break;
       case "Enter":
@@ -370,7 +379,7 @@ class Trees {
         this.showsSame = isOn;
         this.refresh();
       }),
-      box("Scroll together", true, (isOn) => (this.together = isOn)),
+      box("Scroll and open together", true, (isOn) => (this.together = isOn)),
       h("span", { class: "q" }, "Arrows walk, Enter shows, Shift+Enter goes to the other side"),
     );
     return tools;
@@ -506,7 +515,7 @@ class Trees {
       for (const row of [middle - distance, middle + distance]) {
         const node = tree.rows[row];
         const twin = node && this.twin(node, other);
-        if (twin) {
+        if (twin && twin.row >= 0) {
           this.quietly(other, () => (other.pane.scrollTop = top + (twin.row - row) * ROW));
           other.draw();
           return;
@@ -515,12 +524,11 @@ class Trees {
     }
   }
 
-  /** The row of the other tree at the same place. */
+  /** What is at the same place of the other tree. */
   twin(node, other) {
     const names = [];
     for (let one = node; one.parent; one = one.parent) names.unshift(one.name);
-    const twin = names.reduce((one, name) => one?.children.get(name), other.root);
-    return twin && twin.row >= 0 ? twin : null;
+    return names.reduce((one, name) => one?.children.get(name), other.root) ?? null;
   }
 
   /** Draws a line for each pair of rows between which something moved, as far as one is in sight. */
