@@ -513,7 +513,7 @@ fn large_change(number: usize, kind: &str, at: &str, stacks: usize) -> Component
             let name = property("Properties.Name", "\"old-name\"", "\"new-name\"");
             one.properties = vec![PropertyReport { replaces: Some(Certainty::Certain), ..name }];
             one.causes = vec!["`Properties.Name` changes and cannot be changed in place".into()];
-            if number % 3 == 0 {
+            if number.is_multiple_of(3) {
                 one.risk = Risk::High;
                 one.rule = Some("data or an identity is lost".to_owned());
                 one.danger = Some(

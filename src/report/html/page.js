@@ -170,7 +170,7 @@ function showView(name) {
   opener.hidden = name !== "list";
   trees.element.hidden = name !== "trees";
   if (name === "trees") {
-    if (!trees.environment) trees.show(0);
+    if (!trees.environment) trees.show(Math.max(0, environments.findIndex(isDangerous)));
     else trees.redraw();
   }
 }
@@ -184,6 +184,10 @@ const tools = h("div", { id: "tools", role: "search", "aria-label": "Search and 
       number: counted((item) => item.effect === name || (name === "move" && item.isMoved)),
       label: `${sign} ${word}`,
     })).filter((one) => one.number > 0).map((one) => ({ ...one, label: `${one.label} ${one.number}` })), wanted.effects)));
+
+function isDangerous({ items }) {
+  return items.some((item) => item.risk === "high");
+}
 
 /** Shows the description of a change in the list, whatever hides it. */
 function reveal(id) {
@@ -255,6 +259,8 @@ setTheme(THEMES.includes(keptTheme()) ? keptTheme() : "auto", false);
 if (everything.length > 0) {
   list.before(tools);
   list.after(trees.element);
+  document.querySelector("footer").append(h("p", {},
+    "Keys: Ctrl+K searches, Escape shows all again. Arrows go from change to change and through the trees, Enter opens; in a tree, Shift+Enter goes to the other side, and letters to a name."));
   showView("list");
   apply();
   if (location.hash.startsWith("#c")) reveal(location.hash.slice(1));

@@ -8,7 +8,7 @@ use crate::template::json::to_pretty;
 const CONTEXT: usize = 2;
 /// Longer lists of lines are compared only as far as they begin and end alike: the table of a
 /// comparison has a cell for each pair of lines.
-const COMPARED: usize = 1_000_000;
+const COMPARED: usize = 250_000;
 /// What has more lines is folded up.
 const SHOWN: usize = 24;
 
