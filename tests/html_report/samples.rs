@@ -430,6 +430,9 @@ pub(crate) fn hostile() -> ChangeReport {
         });
     }
     environment.stacks.sort_by(|a, b| a.name.cmp(&b.name));
+    // What nobody expects is shown as well: a change without a place, a stack that is not listed.
+    environment.changes.push(change("AWS::SQS::Queue", "", "", ChangeEffect::Update));
+    environment.unchanged.push(("AWS::SQS::Queue".into(), place("Unlisted.Queue")));
     ChangeReport { environments: vec![environment] }
 }
 

@@ -29,7 +29,8 @@ fn stack(out: &mut Markup, part: &Part<'_>, group: &Group<'_>, is_open: bool) {
     if is_open && !group.changes.is_empty() {
         out.raw(" open");
     }
-    out.raw("><summary><h4>").text(group.name).raw("</h4>");
+    let name = if group.name.is_empty() { "(no stack)" } else { group.name };
+    out.raw("><summary><h4>").text(name).raw("</h4>");
     if let Some(stack) = group.stack {
         if let Some(fate) = words::fate(stack.fate) {
             out.raw(" <span class=\"g\">").text(fate).raw("</span>");
@@ -78,10 +79,11 @@ pub(super) fn counts(out: &mut Markup, changes: &[&ComponentChange]) {
 }
 
 fn component(out: &mut Markup, number: usize, change: &ComponentChange) {
-    let Some(place) = change.place() else { return };
     out.raw("<details class=\"c ").raw(words::tag(change)).raw("\"><summary><span class=\"s\">");
     out.raw(words::sign(change)).raw("</span> <b>").raw(words::effect(change)).raw("</b> ");
-    out.code(words::name(place)).raw(" <span class=\"t\">").text(&words::kind(change));
+    out.code(change.place().map_or("", words::name))
+        .raw(" <span class=\"t\">")
+        .text(&words::kind(change));
     out.raw("</span>");
     match change.risk {
         Risk::High => out.raw(" <span class=\"g high\">! high risk</span>"),

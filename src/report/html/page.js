@@ -24,6 +24,8 @@ const stacks = [...list.querySelectorAll(".stack:not(.perms)")].map((element) =>
   }
 }
 
+const inAll = `${everything.length} in all`;
+
 /** Shows what is asked for, in the list and in the trees. */
 function apply() {
   const isOn = isAsking();
@@ -38,7 +40,7 @@ function apply() {
     filterPermissions(section.querySelector(":scope > .perms"), isOn);
     section.hidden = isOn && ![...section.children].some((one) => one.matches(".stack:not([hidden])"));
   }
-  found.textContent = isOn ? `${number} of ${everything.length} found` : `${everything.length} in all`;
+  found.textContent = isOn ? `${number} of ${everything.length} found` : inAll;
   reset.hidden = !isOn;
   trees.refresh();
 }
@@ -262,6 +264,6 @@ if (everything.length > 0) {
   document.querySelector("footer").append(h("p", {},
     "Keys: Ctrl+K searches, Escape shows all again. Arrows go from change to change and through the trees, Enter opens; in a tree, Shift+Enter goes to the other side, and letters to a name."));
   showView("list");
-  apply();
+  found.textContent = inAll;
   if (location.hash.startsWith("#c")) reveal(location.hash.slice(1));
 }
