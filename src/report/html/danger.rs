@@ -139,20 +139,21 @@ pub(super) fn verdict(out: &mut Markup, parts: &[Part<'_>], dangers: &Dangers<'_
         parts.iter().flat_map(|part| &part.environment.changes).collect();
     let unknown = all.iter().filter(|change| change.risk == Risk::Unknown).count();
     out.raw("<section id=\"verdict\" aria-label=\"Verdict\" class=\"");
-    match number {
-        0 => {
-            out.raw("calm\"><p class=\"big\"><span class=\"sign\" aria-hidden=\"true\">✓</span> ");
-            out.raw(match (all.is_empty(), unknown) {
-                (true, _) => "Nothing changes",
-                (false, 0) => "Nothing dangerous: every change is of low risk",
-                (false, _) => "Nothing is known to be dangerous",
-            });
+    let (class, sign) = match (number, unknown) {
+        (0, 0) => ("calm", "✓"),
+        (0, _) => ("open", "?"),
+        _ => ("bad", "!"),
+    };
+    out.raw(class).raw("\"><p class=\"big\"><span class=\"sign\" aria-hidden=\"true\">");
+    out.raw(sign).raw("</span> ");
+    match (number, unknown) {
+        (0, 0) if all.is_empty() => out.raw("Nothing changes"),
+        (0, 0) => out.raw("Nothing dangerous: every change is of low risk"),
+        (0, _) => {
+            out.raw("No known danger, but ").text(&count(unknown, "change")).raw(" of unknown risk")
         }
-        _ => {
-            out.raw("bad\"><p class=\"big\"><span class=\"sign\" aria-hidden=\"true\">!</span> ");
-            out.text(&count(number, "dangerous change"));
-        }
-    }
+        _ => out.text(&count(number, "dangerous change")),
+    };
     out.raw("</p>");
     if !dangers.0.is_empty() {
         out.raw("<ul class=\"why-list\">");
@@ -172,7 +173,7 @@ pub(super) fn verdict(out: &mut Markup, parts: &[Part<'_>], dangers: &Dangers<'_
         changes::counts(out, &all);
         let same: usize = parts.iter().map(|part| part.environment.unchanged.len()).sum();
         out.raw(" <span class=\"g\">= ").number(same).raw(" unchanged</span>");
-        if unknown > 0 {
+        if unknown > 0 && number > 0 {
             out.raw("</p><p class=\"q\">No rule says how dangerous ").number(unknown);
             out.raw(if unknown == 1 { " of them is." } else { " of them are." });
         }

@@ -116,14 +116,21 @@ pub(super) fn origin(out: &mut Markup, change: &ComponentChange) {
     if !change.has_another_place() {
         return;
     }
-    let word = if change.is_moved() { "≡ moved from" } else { "not moved from" };
-    out.raw(" <span class=\"g mv\">").text(word).raw(" ");
+    let word = match change.effect {
+        ChangeEffect::Nothing => "from ",
+        ChangeEffect::Recreate => "not moved from ",
+        _ => "≡ moved from ",
+    };
+    out.raw(" <span class=\"g mv\">").raw(word);
     if name(before) == name(after) {
         out.code(&location(before));
     } else {
         out.code(name(before));
     }
-    if before.stack != after.stack && before.path.is_some() {
+    let begins_with_stack = name(before)
+        .strip_prefix(before.stack.as_str())
+        .is_some_and(|rest| rest.starts_with(['/', '.']));
+    if before.stack != after.stack && !begins_with_stack && name(before) != name(after) {
         out.raw(" in ").code(&before.stack);
     }
     out.raw("</span>");
