@@ -120,6 +120,7 @@ fn what_somebody_changes_is_shown_with_what_would_put_it_right() {
     place.out(&["local", "drift", "Shop.Failed", "--delete"]);
     place.out(&["local", "drift", "Shop.Worker", "--set", "PackageType=Image"]);
     snapshot!("drifted", place.out(&DRIFT));
+    snapshot!("drifted-markdown", place.out(&drift(&["--output", "markdown"])));
     snapshot!("drifted-json", place.out(&drift(&["--output", "json"])));
     assert_eq!(place.run(&drift(&["--check"])).status.code(), Some(4));
     // The state of its stack is as it was.

@@ -27,7 +27,7 @@ use program::{Place, app};
 use serde_json::{Value as Json, json};
 use validate::{Properties, problems};
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "override-file",
     "refactor-file",
     "skip-file",
@@ -35,6 +35,7 @@ const NAMES: [&str; 14] = [
     "comparison",
     "history",
     "diff",
+    "drift",
     "events",
     "local",
     "plan",
@@ -214,6 +215,37 @@ fn every_answer_is_as_the_schema_says() {
     let lines = place.out(&[&local[..], &["--yes", "--output", "json"]].concat());
     let first: Json = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert_eq!(problems(&schema, &first, Properties::All), Vec::<String>::new());
+}
+
+#[test]
+fn what_has_drifted_is_as_the_schema_says() {
+    let schema = schema("drift");
+    let place = Place::new();
+    let before = app("twins", "before");
+    place.seed(&before);
+    let drift = ["drift", "--local", "--app", &before, "--output", "json"];
+    let answer = place.json(&drift);
+    assert_eq!(problems(&schema, &answer, Properties::All), Vec::<String>::new());
+    let resources = answer["environments"][0]["resources"].as_array().unwrap();
+    let readable = resources.iter().filter(|one| one["status"] == "inSync");
+    let places: Vec<String> = readable
+        .map(|one| {
+            let text = |key: &str| one[key].as_str().unwrap();
+            format!("{}.{}", text("stack"), text("logicalId"))
+        })
+        .collect();
+    place.out(&["local", "drift", &places[0], "--delete"]);
+    for place_of in &places[1..] {
+        place.out(&["local", "drift", place_of, "--set", "Tags=[{\"Key\": \"k\"}]"]);
+        let set = ["FunctionName", "Description", "QueueName", "RedrivePolicy", "BatchSize"];
+        for name in set {
+            place.out(&["local", "drift", place_of, "--set", &format!("{name}=by hand")]);
+        }
+    }
+    let answer = place.json(&drift);
+    assert_eq!(answer["environments"][0]["summary"]["deleted"], 1);
+    assert_ne!(answer["environments"][0]["summary"]["drifted"], 0);
+    assert_eq!(problems(&schema, &answer, Properties::All), Vec::<String>::new());
 }
 
 #[test]

@@ -20,6 +20,7 @@ use crate::toolkit::{self, Drifts};
 /// are neither compared nor shown.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct DriftArgs {
     /// Stacks, as patterns (`Stage/*`, `**`) or by the names that CloudFormation has for them;
     /// without any, all of the app
@@ -91,6 +92,8 @@ enum Form {
     Table,
     /// One JSON document
     Json,
+    /// Markdown for a comment or an issue
+    Markdown,
 }
 
 pub(super) fn run(arguments: &DriftArgs, terminal: &mut Terminal) -> Result<Exit, Failure> {
@@ -108,6 +111,7 @@ pub(super) fn run(arguments: &DriftArgs, terminal: &mut Terminal) -> Result<Exit
     terminal.answer(&match arguments.output {
         Form::Table => report::drift(&found.environments, style),
         Form::Json => report::drift_json(&found.environments),
+        Form::Markdown => report::drift_markdown(&found.environments, style),
     })?;
     let has_drifted = found.has_drifted();
     if has_drifted && !arguments.check {

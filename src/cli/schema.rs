@@ -88,6 +88,8 @@ enum Name {
     Assets,
     /// What is read of tree.json of a cloud assembly
     Tree,
+    /// The answer of drift --output json
+    Drift,
 }
 
 impl Name {
@@ -109,6 +111,7 @@ impl Name {
             Self::Manifest => include_str!("../../data/schemas/manifest.json"),
             Self::Assets => include_str!("../../data/schemas/assets.json"),
             Self::Tree => include_str!("../../data/schemas/tree.json"),
+            Self::Drift => include_str!("../../data/schemas/drift.json"),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What exists behind the stacks: its state as Cloud Control tells it, and how somebody meddles with
 //! it without CloudFormation.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, json};
 use sha2::{Digest as _, Sha256};
 
@@ -253,7 +255,8 @@ fn resolved(text: &str) -> String {
         out.push_str(before);
         out.push_str("value-");
         for byte in digest.iter().take(4) {
-            out.push_str(&format!("{byte:02x}"));
+            // Writing to a string cannot fail.
+            let _ = write!(out, "{byte:02x}");
         }
         rest = after;
     }

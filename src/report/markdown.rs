@@ -208,12 +208,12 @@ fn cell(names: impl Iterator<Item = String>) -> String {
 
 /// A name as code inside of a table cell. Backquotes end code whatever is before them, and a bar
 /// ends the cell; names of resources contain neither.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     format!("`{}`", plain(text).replace('`', "'").replace('|', "\\|"))
 }
 
 /// Words of ours with names of others in them.
-fn words(text: &str) -> String {
+pub(super) fn words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in plain(text).chars() {
         match c {

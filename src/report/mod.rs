@@ -33,7 +33,7 @@ pub use aspects::{thanks, violation};
 pub use changes::{
     CHANGES_MARKER, COMMENT_LIMIT, changes, changes_json, changes_markdown, spoken, with_action,
 };
-pub use drift::{drift, drift_json, verified, verified_json, verified_lines};
+pub use drift::{drift, drift_json, drift_markdown, verified, verified_json, verified_lines};
 pub use events::{event_json, event_line};
 pub use explain::{code as evidence_kind, sentence as evidence};
 pub use history::{

@@ -67,9 +67,10 @@ impl Change {
     pub fn set(texts: &[String]) -> Result<Self, LocalError> {
         let one = |text: &String| {
             let (path, value) = text.split_once('=').filter(|(path, _)| !path.is_empty())?;
-            let pointer = match path.starts_with('/') {
-                true => path.parse().ok()?,
-                false => Pointer::from_tokens(path.split('.')),
+            let pointer = if path.starts_with('/') {
+                path.parse().ok()?
+            } else {
+                Pointer::from_tokens(path.split('.'))
             };
             Some((pointer, json::parse(value).unwrap_or_else(|_| Value::from(value))))
         };

@@ -1,21 +1,22 @@
 //! How resources stand, against their templates and after a move.
 
+mod json;
+mod markdown;
+
 use std::collections::BTreeMap;
 
-use serde_json::{Value as Json, json};
-
 use super::Style;
-use super::json::escaped;
 use super::text::{columns, count, paint, plain, shorten};
 use crate::model::{Environment, Value};
 use crate::plan::drift::{
-    Checked, Divergence, DivergenceKind, Drift, Standing, Unverified, Verification, VerifiedMove,
+    Checked, Divergence, DivergenceKind, Drift, Standing, Unverified, Verification,
 };
 use crate::registry::{Pointer, Verdict};
-use crate::template::json::{Written, to_compact};
+use crate::template::json::to_compact;
 
-/// The version of the form for programs: raised when a field goes away or changes its meaning.
-const VERSION: u32 = 1;
+pub use json::{drift_json, verified_json};
+pub use markdown::drift_markdown;
+
 /// Longest value that is shown.
 const VALUE_WIDTH: usize = 60;
 /// In the place of values that nobody may see.
@@ -116,13 +117,11 @@ fn row(one: &Divergence) -> Vec<String> {
         DivergenceKind::Remove => "-",
         DivergenceKind::Replace => "~",
     };
+    let (current, declared) = (value(one.current.as_ref()), value(one.declared.as_ref()));
     let values = match one.kind {
         _ if one.is_hidden => HIDDEN.to_owned(),
-        DivergenceKind::Remove => format!("{}, not declared", value(one.current.as_ref())),
-        _ => {
-            let (current, declared) = (value(one.current.as_ref()), value(one.declared.as_ref()));
-            format!("{current}, declared {declared}")
-        }
+        DivergenceKind::Remove => format!("{current}, not declared"),
+        _ => format!("{current}, declared {declared}"),
     };
     let path = plain(&one.path.to_string()).into_owned();
     vec![sign.to_owned(), path, values, format!("({})", verdict(one.verdict))]
@@ -161,6 +160,19 @@ fn verdict(verdict: Verdict) -> &'static str {
 
 /// What nobody can say anything of, by reason.
 fn unverified(drift: &Drift, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (reason, names) in reasons(drift) {
+        if lines.is_empty() {
+            lines.push(String::new());
+            lines.push(paint::heading("Cannot be verified:"));
+        }
+        lines.push(format!("  {}: {}", plain(&reason), listed(names, style)));
+    }
+    lines
+}
+
+/// Why nobody can say how resources stand, with their names.
+fn reasons(drift: &Drift) -> BTreeMap<String, Vec<String>> {
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in &drift.resources {
         if let Standing::Unverified(why) = &one.standing {
@@ -172,15 +184,7 @@ fn unverified(drift: &Drift, style: Style) -> Vec<String> {
             reasons.entry(why.to_string()).or_default().push(name);
         }
     }
-    let mut lines = Vec::new();
-    for (reason, names) in reasons {
-        if lines.is_empty() {
-            lines.push(String::new());
-            lines.push(paint::heading("Cannot be verified:"));
-        }
-        lines.push(format!("  {}: {}", plain(&reason), listed(names, style)));
-    }
-    lines
+    reasons
 }
 
 /// Names, each once with the number of its occurrences, the first few of them.
@@ -235,107 +239,6 @@ fn left_out(drift: &Drift, style: Style) -> Vec<String> {
     lines
 }
 
-/// Renders the same as a JSON document (`version` 1), always complete.
-pub fn drift_json(environments: &[Drift]) -> String {
-    let environments: Vec<Json> = environments.iter().map(environment_json).collect();
-    let document = json!({"version": VERSION, "environments": environments});
-    // A document of texts and numbers can always be written.
-    escaped(&serde_json::to_string_pretty(&document).unwrap_or_default()) + "\n"
-}
-
-fn environment_json(drift: &Drift) -> Json {
-    let tally = tally(drift);
-    let resources: Vec<Json> = drift.resources.iter().map(resource_json).collect();
-    json!({
-        "account": drift.environment.account.as_str(),
-        "region": drift.environment.region.as_str(),
-        "summary": {
-            "resources": tally.all,
-            "inSync": tally.in_sync,
-            "drifted": tally.drifted,
-            "deleted": tally.gone,
-            "unverified": tally.unverified,
-        },
-        "resources": resources,
-    })
-}
-
-fn resource_json(one: &Checked) -> Json {
-    let subject = &one.subject;
-    let texts =
-        |paths: &[Pointer]| -> Vec<String> { paths.iter().map(Pointer::to_string).collect() };
-    let mut document = json!({
-        "stack": subject.location.stack.as_str(),
-        "logicalId": subject.location.logical_id.as_str(),
-        "type": subject.resource_type.as_str(),
-        "physicalId": subject.physical_id.as_str(),
-        "notCompared": {
-            "unknown": texts(&one.left_out.unknown),
-            "secret": texts(&one.left_out.secret),
-            "unreadable": texts(&one.left_out.unreadable),
-        },
-    });
-    add_standing(&mut document, &one.standing);
-    document
-}
-
-fn add_standing(document: &mut Json, standing: &Standing) {
-    let status = match standing {
-        Standing::InSync => "inSync",
-        Standing::Drifted(_) => "drifted",
-        Standing::Gone => "deleted",
-        Standing::Unverified(_) => "unverified",
-    };
-    document["status"] = status.into();
-    match standing {
-        Standing::InSync | Standing::Gone => {}
-        Standing::Drifted(found) => {
-            document["patch"] = found.iter().map(divergence_json).collect();
-        }
-        Standing::Unverified(why) => {
-            document["reason"] = json!({"code": code(why), "text": why.to_string()});
-        }
-    }
-}
-
-fn code(why: &Unverified) -> &'static str {
-    match why {
-        Unverified::Custom => "custom",
-        Unverified::Unsupported => "unsupported",
-        Unverified::NoAddress(_) => "noIdentifier",
-        Unverified::NotFoundPerhaps(_) => "notFound",
-        Unverified::Macro => "macro",
-        Unverified::Denied(_) => "denied",
-        Unverified::Failed(_) => "failed",
-        Unverified::GoneBefore => "goneBefore",
-    }
-}
-
-/// An operation of a JSON patch, with what it finds and what it would mean.
-fn divergence_json(one: &Divergence) -> Json {
-    // Values are texts, numbers, lists and objects, which can always be written.
-    let value = |value: &Value| serde_json::to_value(Written(value)).unwrap_or_default();
-    let mut document = json!({"op": one.kind.as_str(), "path": one.path.to_string()});
-    if one.is_hidden {
-        document["hidden"] = true.into();
-    }
-    if let Some(declared) = &one.declared {
-        document["value"] = value(declared);
-    }
-    if let Some(current) = &one.current {
-        document["current"] = value(current);
-    }
-    document["verdict"] = match one.verdict {
-        Verdict::InPlace => "inPlace",
-        Verdict::CannotBeVerified => "cannotBeVerified",
-        Verdict::MayReplace => "mayReplace",
-        Verdict::Replaces => "replaces",
-        Verdict::CannotBeSet => "cannotBeSet",
-    }
-    .into();
-    document
-}
-
 /// Renders what became of resources that were moved in an environment: how many are what they were,
 /// and those that are not, or of which nobody can say; all of them if the style is verbose.
 pub fn verified(verification: &Verification, style: Style) -> String {
@@ -384,24 +287,4 @@ fn heading(environment: &Environment, same: usize, all: usize) -> String {
     }
     let verb = if same == 1 { "is what it was" } else { "are what they were" };
     format!("{place}: verified: {same} of {} {verb}", count(all, "moved resource"))
-}
-
-/// Says the same to a program, in one line: the member `event` is `verified`.
-pub fn verified_json(verification: &Verification) -> String {
-    let each = |one: &VerifiedMove| {
-        let mut document = json!({
-            "type": one.resource_type.as_str(),
-            "source": one.source,
-            "destination": one.destination,
-        });
-        add_standing(&mut document, &one.standing);
-        document
-    };
-    let line = json!({
-        "event": "verified",
-        "account": verification.environment.account.as_str(),
-        "region": verification.environment.region.as_str(),
-        "moves": verification.moves.iter().map(each).collect::<Vec<_>>(),
-    });
-    escaped(&line.to_string())
 }
