@@ -237,7 +237,7 @@ fn what_has_drifted_is_as_the_schema_says() {
     place.out(&["local", "drift", &places[0], "--delete"]);
     for place_of in &places[1..] {
         place.out(&["local", "drift", place_of, "--set", "Tags=[{\"Key\": \"k\"}]"]);
-        let set = ["FunctionName", "Description", "QueueName", "RedrivePolicy", "BatchSize"];
+        let set = ["Description", "RedrivePolicy", "BatchSize", "ManagedPolicyArns"];
         for name in set {
             place.out(&["local", "drift", place_of, "--set", &format!("{name}=by hand")]);
         }

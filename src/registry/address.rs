@@ -96,7 +96,12 @@ fn several(
     }
     let text = |known: &Option<String>| known.clone().unwrap_or_else(|| physical_id.to_owned());
     let identifier = known.iter().map(text).collect::<Vec<_>>().join("|");
-    Ok(Address { identifier, is_certain: is_one_of_them || open.len() == 1 })
+    // Templates may give an ARN where the identifier has a name.
+    let fits = |(part, known): (&&str, &Option<String>)| {
+        known.as_ref().is_none_or(|known| fits(part, known))
+    };
+    let are_fitting = parts.iter().zip(&known).all(fits);
+    Ok(Address { identifier, is_certain: are_fitting && (is_one_of_them || open.len() == 1) })
 }
 
 /// Whether a value can be that of a property: an ARN stands where one is meant, and nowhere else.
@@ -208,5 +213,10 @@ mod tests {
         assert_eq!(of("AWS::Events::Rule", "nightly", &[]), Ok(perhaps(&arn("nightly"))));
         assert_eq!(of("AWS::Events::Rule", "bus|nightly", &[]), Ok(perhaps(&arn("bus/nightly"))));
         assert_eq!(of("AWS::S3::Bucket", "other", &[("BucketName", "b")]), Ok(perhaps("b")));
+        let function = "arn:aws:lambda:eu-west-1:111111111111:function:f";
+        assert_eq!(
+            of("AWS::Lambda::Permission", "p", &[("FunctionName", function)]),
+            Ok(perhaps(&format!("{function}|p")))
+        );
     }
 }
