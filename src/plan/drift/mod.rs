@@ -90,6 +90,9 @@ pub enum Unverified {
     /// It cannot be read.
     #[error("it cannot be read: {0}")]
     Failed(String),
+    /// It is a stack in another one.
+    #[error("it is a nested stack: what is in it has not moved")]
+    NestedStack,
     /// It did not exist before it was moved.
     #[error("it did not exist any more before it was moved")]
     GoneBefore,

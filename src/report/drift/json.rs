@@ -86,6 +86,7 @@ fn code(why: &Unverified) -> &'static str {
         Unverified::Macro => "macro",
         Unverified::Denied(_) => "denied",
         Unverified::Failed(_) => "failed",
+        Unverified::NestedStack => "nestedStack",
         Unverified::GoneBefore => "goneBefore",
     }
 }

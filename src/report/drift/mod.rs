@@ -207,13 +207,15 @@ fn listed(names: Vec<String>, style: Style) -> String {
 /// What was not compared of the resources that were.
 fn left_out(drift: &Drift, style: Style) -> Vec<String> {
     type Of = fn(&Checked) -> &[Pointer];
-    let kinds: [(&str, Of); 3] = [
-        ("their values are not known", |one| &one.left_out.unknown),
-        ("they hold secrets", |one| &one.left_out.secret),
-        ("the service does not give them back", |one| &one.left_out.unreadable),
+    let kinds: [(&str, &str, Of); 3] = [
+        ("its value is not known", "their values are not known", |one| &one.left_out.unknown),
+        ("it holds a secret", "they hold secrets", |one| &one.left_out.secret),
+        ("the service does not give it back", "the service does not give them back", |one| {
+            &one.left_out.unreadable
+        }),
     ];
     let mut lines = Vec::new();
-    for (why, of) in kinds {
+    for (why_it, why_they, of) in kinds {
         let paths: Vec<String> = drift
             .resources
             .iter()
@@ -228,9 +230,9 @@ fn left_out(drift: &Drift, style: Style) -> Vec<String> {
         if lines.is_empty() {
             lines.push(String::new());
         }
-        let counted = match paths.len() {
-            1 => "1 property was".to_owned(),
-            number => format!("{number} properties were"),
+        let (counted, why) = match paths.len() {
+            1 => ("1 property was".to_owned(), why_it),
+            number => (format!("{number} properties were"), why_they),
         };
         let shown =
             if style.verbose { format!(": {}", listed(paths, style)) } else { String::new() };

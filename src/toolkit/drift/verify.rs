@@ -133,8 +133,10 @@ impl Kept {
                     let gone = || Standing::Unverified(Unverified::GoneBefore);
                     standing(asked).filter(|one| !one.is_off()).unwrap_or_else(gone)
                 }
-                // Nothing but a stack in the stack, whose resources stay in it.
-                (None, _) => Standing::Unverified(Unverified::Unsupported),
+                (None, _) if one.resource_type == "AWS::CloudFormation::Stack" => {
+                    Standing::Unverified(Unverified::NestedStack)
+                }
+                (None, _) => Standing::Unverified(Unverified::GoneBefore),
             };
             verified.push(VerifiedMove {
                 resource_type: ResourceType::from(one.resource_type.as_str()),

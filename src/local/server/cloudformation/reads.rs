@@ -183,6 +183,7 @@ pub(super) fn describe_type(region: &Region<'_>, form: &Form, xml: &mut Xml) -> 
     xml.text("Arn", &found.arn);
     xml.text("Type", "RESOURCE");
     xml.text("TypeName", &found.name);
+    xml.text("Schema", &found.schema.to_string());
     xml.text("ProvisioningType", &found.provisioning_type);
     xml.text("DeprecatedStatus", "LIVE");
     xml.text("Visibility", "PUBLIC");
