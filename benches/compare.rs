@@ -9,6 +9,7 @@ mod apps;
 use std::hint::black_box;
 use std::time::Instant;
 
+use cdkr::aspects::{self, Declarations, Sides};
 use cdkr::compare::{Comparison, Decisions, compare};
 use cdkr::model::{Environment, Stack};
 use cdkr::template;
@@ -38,6 +39,15 @@ fn from_texts(before: &Texts, after: &Texts) -> Comparison {
 fn compared(before: &[Stack], after: &[Stack]) -> Comparison {
     let environment = Environment::new("111111111111", "us-east-1");
     compare(&environment, before, after, &Decisions::default()).expect("the apps are valid")
+}
+
+/// The comparison as the program makes it: with the aspects that are built in.
+fn with_presets(before: &[Stack], after: &[Stack]) -> Comparison {
+    let environment = Environment::new("111111111111", "us-east-1");
+    let sides = Sides { constructs: &[], deployed: before, local: after };
+    let presets = Declarations::default();
+    let found = aspects::compare(&presets, &environment, sides, &Decisions::default());
+    found.expect("the apps are valid").comparison
 }
 
 fn parsed_by_serde(before: &Texts, after: &Texts) {
@@ -78,7 +88,10 @@ fn table(_: &mut Criterion) {
     if std::env::args().any(|argument| argument == "similar") {
         return;
     }
-    println!("{:<34} {:>9} {:>9} {:>9} {:>9} {:>6}", "", "MB", "serde", "compare", "all", "ratio");
+    println!(
+        "{:<36} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6}",
+        "", "MB", "serde", "compare", "aspects", "all", "ratio"
+    );
     let mut cases: Vec<(String, Make)> = Vec::new();
     for count in [1_000, 10_000, 25_000, 100_000] {
         let make = move || (apps::workers(count, None), apps::workers(count, Some(10)));
@@ -86,6 +99,11 @@ fn table(_: &mut Criterion) {
     }
     let all = || (apps::workers(10_000, None), apps::workers(10_000, Some(1)));
     cases.push(("10000 resources, all wrapped".to_owned(), Box::new(all)));
+    let released = || (apps::workers(10_000, None), apps::released(apps::workers(10_000, None)));
+    cases.push(("10000 resources, functions changed".to_owned(), Box::new(released)));
+    let rewritten =
+        || (apps::workers(10_000, None), apps::rewritten(apps::workers(10_000, Some(10))));
+    cases.push(("10000 resources, written otherwise".to_owned(), Box::new(rewritten)));
     for count in [1_000, 10_000, 100_000] {
         let make = move || (apps::identical(count, "Old"), apps::identical(count, "New"));
         cases.push((format!("{count} identical, renamed"), Box::new(make)));
@@ -97,10 +115,11 @@ fn table(_: &mut Criterion) {
         let serde = median(|| parsed_by_serde(&before, &after));
         let (old, new) = (read(&before), read(&after));
         let alone = median(|| drop(black_box(compared(&old, &new))));
+        let aspects = median(|| drop(black_box(with_presets(&old, &new))));
         let all = median(|| drop(black_box(from_texts(&before, &after))));
-        let found = compared(&old, &new);
+        let found = with_presets(&old, &new);
         println!(
-            "{name:<34} {:>9.1} {serde:>7.1}ms {alone:>7.1}ms {all:>7.1}ms {:>6.2}   {} mapped, {} questions",
+            "{name:<36} {:>9.1} {serde:>7.1}ms {alone:>7.1}ms {aspects:>7.1}ms {all:>7.1}ms {:>6.2}   {} mapped, {} questions",
             bytes as f64 / 1e6,
             all / serde,
             found.mappings.len(),

@@ -155,7 +155,7 @@ fn a_replacement_that_only_the_forecast_sees_is_forbidden_too() {
         let err = place.err(&command, 3);
         assert!(
             err.contains(
-                "error: aspect `keep`: `App/Subscription` (App.Subscription): the deployment would \
+                "error: aspect `keep`: `App/Subscription` (App.Subscription): the deployment may \
                  replace it, since `App.Topic` is replaced"
             ),
             "{err}"

@@ -159,7 +159,12 @@ impl<'a> Pair<'a> {
         let leaves = self.leaves((old, was), (site, body));
         let attributes = self.attributes((old, was), (site, body));
         let kind = body.get("Type").and_then(Value::as_str).unwrap_or_default();
-        judged(kind, &leaves, attributes)
+        // Of what is deployed the physical ID need not have been read.
+        let is_deployed = |thing: &Thing| {
+            thing.physical.is_some()
+                || self.new.at(&thing.stack).is_some_and(|site| self.exists(site, &thing.id))
+        };
+        judged(kind, &leaves, attributes, &is_deployed)
     }
 
     /// The properties in which a resource differs.
@@ -205,7 +210,12 @@ pub(super) fn names_in(body: &Object) -> Vec<&str> {
 }
 
 /// What differences of properties and of other attributes come to.
-fn judged(resource_type: &str, leaves: &[Leaf], attributes: Vec<String>) -> Outcome {
+fn judged(
+    resource_type: &str,
+    leaves: &[Leaf],
+    attributes: Vec<String>,
+    is_deployed: &dyn Fn(&Thing) -> bool,
+) -> Outcome {
     let path = |leaf: &Leaf| format!("Properties.{}", leaf.path.replace('/', "."));
     let effect = |leaf: &Leaf| registry::replacement(resource_type, &leaf.path);
     let always = |leaf: &&Leaf| effect(leaf) == Replacement::Always;
@@ -226,7 +236,7 @@ fn judged(resource_type: &str, leaves: &[Leaf], attributes: Vec<String>) -> Outc
         } else {
             Fate::Perhaps
         };
-        let cause = replacing.iter().find_map(|leaf| cause(&leaf.kind));
+        let cause = replacing.iter().find_map(|leaf| cause(&leaf.kind, is_deployed));
         let kind = EffectKind::Replace {
             certain,
             properties: replacing.into_iter().map(path).collect(),
@@ -244,10 +254,10 @@ fn judged(resource_type: &str, leaves: &[Leaf], attributes: Vec<String>) -> Outc
     Outcome { fate, kind }
 }
 
-fn cause(kind: &Kind) -> Option<String> {
+fn cause(kind: &Kind, is_deployed: &dyn Fn(&Thing) -> bool) -> Option<String> {
     let place = |thing: &Thing| format!("`{}.{}`", thing.stack, thing.id);
     match kind {
-        Kind::Fresh(thing) if thing.physical.is_none() => Some(format!("{} is new", place(thing))),
+        Kind::Fresh(thing) if !is_deployed(thing) => Some(format!("{} is new", place(thing))),
         Kind::Fresh(thing) => Some(format!("{} is replaced", place(thing))),
         Kind::Perhaps(thing) => Some(format!("{} may become another one", place(thing))),
         Kind::Certain | Kind::Open => None,
