@@ -249,7 +249,7 @@ fn aspects_are_listed_with_what_they_do() {
     for expected in [
         "builtin:asset-locations (priority 200; built in)",
         "builtin:numbers-in-strings (off; built in)",
-        "builtin:generated-names (always on; built in)",
+        "builtin:generated-names (on; built in)",
         "git-sha (priority 200; refactor.aspects[0])\n  every resource: ignore the tags git-sha",
         "retained (priority 1000; refactor.aspects[3])\n  stateful: warning: what moves has \
          DeletionPolicy Retain or RetainExceptOnCreate or Snapshot",

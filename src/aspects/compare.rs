@@ -80,6 +80,7 @@ pub fn compare(
     decisions: &Decisions,
 ) -> Result<Compared, AspectError> {
     let Sides { constructs, deployed, local } = sides;
+    let decisions = &Decisions { literal: aspects.literal, ..decisions.clone() };
     let first = compare::compare(environment, deployed, local, decisions)?;
     // What people declared is looked for even if there is nothing to tell: it may be mistyped.
     if aspects.iter().all(|one| one.is_preset) {

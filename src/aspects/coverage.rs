@@ -1,10 +1,11 @@
 //! What aspects found: one that finds nothing is probably mistyped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::declaration::{Declaration, Match, Work};
 use super::read::Declarations;
+use super::suggestion;
 use super::tree::Tree;
 use crate::model::Text;
 
@@ -25,6 +26,10 @@ pub(super) struct Covered {
     pub(super) in_stages: usize,
     /// How many resources it might be about if their class were known.
     pub(super) unknown_class: usize,
+    /// What may have been meant, if it is about nothing.
+    pub(super) meant: Option<String>,
+    /// The names of members in the resources in which an operation found nothing.
+    pub(super) members: BTreeSet<Text>,
 }
 
 /// An aspect, or a part of it, that did nothing.
@@ -57,6 +62,8 @@ impl Coverage {
             covered.out_of_reach += found.out_of_reach;
             covered.in_stages += found.in_stages;
             covered.unknown_class += found.unknown_class;
+            covered.meant = covered.meant.take().or(found.meant);
+            covered.members.extend(found.members);
             let count = covered.operations.len().max(found.operations.len());
             covered.operations.resize(count, false);
             for (known, found) in covered.operations.iter_mut().zip(found.operations) {
@@ -67,11 +74,12 @@ impl Coverage {
 
     /// Counts what aspects that found nothing would be about elsewhere.
     pub(super) fn out_of_reach<S>(&mut self, declarations: &[Arc<Declaration>], tree: &Tree<S>) {
-        for declaration in declarations {
+        for declaration in declarations.iter().filter(|one| !one.is_preset) {
             let covered = self.of(declaration);
             if covered.matched > 0 {
                 continue;
             }
+            covered.meant = suggestion::nearest(declaration, tree);
             for node in 0..tree.nodes.len() {
                 if declaration.matcher.matches(tree.around(node), true) == Match::Yes {
                     covered.out_of_reach += 1;
@@ -100,13 +108,17 @@ impl Coverage {
             if let Work::Change(operations) = &declaration.work {
                 for (operation, found) in operations.iter().zip(&covered.operations) {
                     if !found {
+                        let place = operation.place();
+                        let meant = place
+                            .and_then(|place| suggestion::nearest_place(place, &covered.members));
                         tell(format!(
-                            "finds nothing to do for `{operation}` in {}",
+                            "finds nothing to do for `{operation}` in {}{}",
                             count(
                                 covered.matched,
                                 "resource that it matches",
                                 "resources that it matches"
-                            )
+                            ),
+                            did_you_mean(meant.as_deref())
                         ));
                     }
                 }
@@ -130,14 +142,22 @@ impl Covered {
             format!("was applied to none of the {number} that it matches")
         } else if self.out_of_reach > 0 {
             let number = matching(self.out_of_reach);
-            format!("matches no resource in its scope, but {number} elsewhere")
+            let meant = did_you_mean(self.meant.as_deref());
+            format!("matches no resource in its scope, but {number} elsewhere{meant}")
         } else if self.unknown_class > 0 {
             let number = matching(self.unknown_class);
-            format!("matches by class, but the construct tree does not tell that of {number}")
+            let meant = did_you_mean(self.meant.as_deref());
+            format!(
+                "matches by class, but the construct tree does not tell that of {number}{meant}"
+            )
         } else {
-            "matches no resource".to_owned()
+            format!("matches no resource{}", did_you_mean(self.meant.as_deref()))
         }
     }
+}
+
+fn did_you_mean(meant: Option<&str>) -> String {
+    meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
 }
 
 fn count(number: usize, one: &str, several: &str) -> String {

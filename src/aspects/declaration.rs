@@ -230,6 +230,21 @@ impl Declaration {
     }
 }
 
+impl Operation {
+    /// Returns the place that it is about, if it is about one.
+    pub(super) fn place(&self) -> Option<&PropertyPattern> {
+        match self {
+            Self::Ignore(place, _)
+            | Self::Unordered { place, .. }
+            | Self::Text(place, _)
+            | Self::StripPrefix(place, _)
+            | Self::Scalars(place)
+            | Self::Replace(place, _) => Some(place),
+            Self::Assets { .. } | Self::AssetMetadata | Self::Tags(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

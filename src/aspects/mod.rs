@@ -32,6 +32,7 @@ mod priority;
 mod read;
 mod read_work;
 mod shorthand;
+mod suggestion;
 mod text;
 mod tree;
 mod view;

@@ -113,6 +113,16 @@ impl PropertyPattern {
         Ok(Self { parts })
     }
 
+    /// Returns its parts.
+    pub(super) fn parts(&self) -> &[Text] {
+        &self.parts
+    }
+
+    /// Returns a pattern of other parts, of which the first is an attribute of resources.
+    pub(super) fn with_parts(&self, parts: Vec<Text>) -> Self {
+        Self { parts }
+    }
+
     /// Returns the places of a body that it stands for, in the order of the body.
     pub(super) fn places(&self, body: &Object) -> Vec<Place> {
         let mut found = Vec::new();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::declaration::{Declaration, Matcher, Operation, Work};
 use super::pattern::PropertyPattern;
 use super::priority::Priority;
+use crate::compare::Literal;
 
 /// An aspect that is built in.
 #[derive(Clone, Debug)]
@@ -13,10 +14,30 @@ pub struct Preset {
     pub name: &'static str,
     /// What it hides, as a sentence.
     pub description: &'static str,
-    /// What it does; `None`: the comparison itself never looks at it, and it cannot be switched
-    /// off.
+    /// What it does; `None`: it is part of the comparison itself.
     pub declaration: Option<Arc<Declaration>>,
 }
+
+/// Notes that a built-in aspect is switched off, where the comparison itself has a part in it.
+pub(super) fn switch_off(name: &str, literal: &mut Literal) {
+    match name {
+        ASSETS => literal.assets = true,
+        NUMBERS => literal.scalars = true,
+        DEPENDS_ON => literal.depends_on = true,
+        NAMES => literal.names = true,
+        _ => {}
+    }
+}
+
+/// Returns whether a built-in aspect is part of the comparison itself.
+pub(super) fn is_part_of_comparison(name: &str) -> bool {
+    matches!(name, DEPENDS_ON | NAMES)
+}
+
+const ASSETS: &str = "builtin:asset-locations";
+const NUMBERS: &str = "builtin:numbers-in-strings";
+pub(super) const DEPENDS_ON: &str = "builtin:depends-on-order";
+pub(super) const NAMES: &str = "builtin:generated-names";
 
 /// What all names of built-in aspects begin with.
 pub(super) const PREFIX: &str = "builtin:";
@@ -25,7 +46,7 @@ pub(super) const PREFIX: &str = "builtin:";
 pub fn presets() -> Vec<Preset> {
     vec![
         preset(
-            "builtin:asset-locations",
+            ASSETS,
             "The bucket or repository of an asset, and the metadata that say where it was, do not \
              count: its hash does.",
             "*",
@@ -38,7 +59,7 @@ pub fn presets() -> Vec<Preset> {
             ignoring("/Properties/TemplateURL"),
         ),
         preset(
-            "builtin:numbers-in-strings",
+            NUMBERS,
             "\"30\" and 30, \"true\" and true are the same, as they are for CloudFormation.",
             "*",
             with("/Properties", Operation::Scalars),
@@ -51,12 +72,12 @@ pub fn presets() -> Vec<Preset> {
             POLICY_LISTS.iter().flat_map(|place| with(place, unordered)).collect(),
         ),
         Preset {
-            name: "builtin:depends-on-order",
+            name: DEPENDS_ON,
             description: "The order in `DependsOn` does not count. Part of the comparison itself.",
             declaration: None,
         },
         Preset {
-            name: "builtin:generated-names",
+            name: NAMES,
             description: "Names that the CDK derives from construct paths follow the constructs. \
                           Part of the comparison itself, which proves each of them.",
             declaration: None,

@@ -9,14 +9,17 @@ use std::sync::Arc;
 use super::declaration::{Declaration, Level, Matcher, Work};
 use super::error::{DeclareError, DeclareErrors, closest, list};
 use super::pattern::PathPattern;
-use super::presets::{PREFIX, presets};
+use super::presets::{DEPENDS_ON, NAMES, PREFIX, is_part_of_comparison, presets, switch_off};
 use super::priority::Priority;
+use crate::compare::Literal;
 use crate::model::{Object, Text, Value, edit_distance};
 
 /// The aspects of a run, checked: those that are built in and those that were declared.
 #[derive(Clone, Debug)]
 pub struct Declarations {
     pub(super) list: Vec<Arc<Declaration>>,
+    /// What is switched off of the comparison itself.
+    pub(super) literal: Literal,
 }
 
 /// Reads a file that `use` names.
@@ -25,19 +28,29 @@ pub type ReadFile<'f> = &'f dyn Fn(&str) -> Result<Value, String>;
 impl Default for Declarations {
     /// What is built in.
     fn default() -> Self {
-        Self { list: presets().into_iter().filter_map(|preset| preset.declaration).collect() }
+        let list = presets().into_iter().filter_map(|preset| preset.declaration).collect();
+        Self { list, literal: Literal::default() }
     }
 }
 
 impl Declarations {
-    /// Returns nothing at all, not even what is built in.
+    /// Returns nothing at all but what is part of the comparison itself.
     pub fn none() -> Self {
-        Self { list: Vec::new() }
+        Self { list: Vec::new(), literal: Literal::default() }
     }
 
     /// Returns all of them, built-in ones first, then in the order in which they were declared.
     pub fn iter(&self) -> impl Iterator<Item = &Declaration> {
         self.list.iter().map(AsRef::as_ref)
+    }
+
+    /// Whether an aspect is there and switched on.
+    pub fn has(&self, name: &str) -> bool {
+        match name {
+            DEPENDS_ON => !self.literal.depends_on,
+            NAMES => !self.literal.names,
+            _ => self.iter().any(|one| one.id == name),
+        }
     }
 
     /// Adds one that was given for a single run.
@@ -327,8 +340,13 @@ impl Reader {
     fn overrides(&mut self, overrides: &Object, known: &[Text], into: &mut Declarations) {
         for (name, value) in overrides.iter() {
             let at = format!("refactor.overrides: `{name}`");
+            if is_part_of_comparison(name) {
+                self.switch(&at, name, value, into);
+                continue;
+            }
             let Some(target) = into.list.iter_mut().find(|one| one.id == *name) else {
-                self.no_such_aspect(name, known);
+                let names: Vec<&str> = known.iter().map(Text::as_str).collect();
+                self.unknown_word("refactor.overrides", name, "aspect", &names);
                 continue;
             };
             let Some(object) = self.object(&at, value) else { continue };
@@ -350,19 +368,20 @@ impl Reader {
             *target = Arc::new(changed);
             if self.flag(&at, "enabled", object.get("enabled")) == Some(false) {
                 into.list.retain(|one| one.id != *name);
+                switch_off(name, &mut into.literal);
             }
         }
     }
 
-    fn no_such_aspect(&mut self, name: &str, known: &[Text]) {
-        let at = "refactor.overrides";
-        let fixed = presets().into_iter().any(|preset| preset.name == name);
-        if fixed && !known.iter().any(|known| known == name) {
-            let message = format!("`{name}` is part of the comparison and cannot be changed");
-            self.contradiction(at, message);
-        } else {
-            let names: Vec<&str> = known.iter().map(Text::as_str).collect();
-            self.unknown_word(at, name, "aspect", &names);
+    /// Switches a part of the comparison, which has nothing else to override.
+    fn switch(&mut self, at: &str, name: &str, value: &Value, into: &mut Declarations) {
+        let Some(object) = self.object(at, value) else { return };
+        if object.contains_key("priority") {
+            self.contradiction(at, "it is part of the comparison itself and has no priority");
+        }
+        self.known_keys(at, object, &["enabled", "priority"]);
+        if self.flag(at, "enabled", object.get("enabled")) == Some(false) {
+            switch_off(name, &mut into.literal);
         }
     }
 

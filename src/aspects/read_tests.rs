@@ -134,8 +134,8 @@ fn names_that_name_nothing_are_told() {
              `builtin:asset-locations`?",
         ),
         (
-            r#"{"overrides":{"builtin:generated-names":{"enabled":false}}}"#,
-            "`builtin:generated-names` is part of the comparison and cannot be changed",
+            r#"{"overrides":{"builtin:generated-names":{"priority":3}}}"#,
+            "`builtin:generated-names`: it is part of the comparison itself and has no priority",
         ),
         (r#"{"use":["builtin:numbers"]}"#, "`builtin:numbers` is no aspect that is built in"),
         (r#"{"use":["./none.json"]}"#, "`./none.json` cannot be used: there is no such file"),

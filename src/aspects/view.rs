@@ -16,6 +16,7 @@ use super::declaration::{Declaration, Match, Operation, Work};
 use super::invoke::Mode;
 use super::operation::{self, Types};
 use super::read::Declarations;
+use super::suggestion;
 use super::tree::{Aspect, Tree, Visit};
 use crate::model::{
     ConstructPath, Location, ResourceType, Stack, StackName, Text, TreeNode, Value,
@@ -263,6 +264,9 @@ impl Changing {
         for (number, operation) in operations.iter().enumerate() {
             let done = operation::apply(operation, body, &self.types[at]);
             covered.operations[number] |= done.found;
+            if !covered.operations[number] && !declaration.is_preset {
+                suggestion::member_names(body, &mut covered.members);
+            }
             for (property, before, after) in done.changes {
                 if hides(operation) && is_create_only(&kind, &property) {
                     self.notes.insert(format!(

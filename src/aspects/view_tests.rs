@@ -275,12 +275,33 @@ fn an_aspect_that_finds_nothing_is_told_with_what_may_help() {
     assert_eq!(
         idle,
         [
-            "typo: matches no resource",
-            "place: finds nothing to do for `ignore /Properties/QueName` in 4 resources that it matches",
+            "typo: matches no resource; did you mean `AWS::SQS::Queue`?",
+            "place: finds nothing to do for `ignore /Properties/QueName` in 4 resources that it \
+             matches; did you mean `/Properties/QueueName`?",
             "scope: matches no resource in its scope, but 2 resources elsewhere",
             "limit: matches no resource",
         ]
     );
+}
+
+#[test]
+fn what_was_mistyped_is_told_with_the_nearest_name() {
+    let (deployed, local) = moved();
+    let class = TreeNode { class: Some("lib.Special".into()), ..TreeNode::new("B/Other") };
+    for (aspect, expected) in [
+        (r#""match":{"path":"B/Othr/**"}"#, "did you mean `B/Other/**`?"),
+        (r#""match":{"class":"lib.Specal"}"#, "of 2 resources; did you mean `lib.Special`?"),
+        (r#""match":{"type":"AWS::SQQS::*"}"#, "did you mean `AWS::SQS::*`?"),
+        (r#""match":{"type":"AWS::DynamoDB::Tabel"}"#, "did you mean `AWS::DynamoDB::Table`?"),
+        (r#""match":{"type":"AWS::DynamoDB::Table"}"#, "matches no resource"),
+        (r#""scope":"B/Ohter""#, "elsewhere; did you mean `B/Other`?"),
+    ] {
+        let aspects = declared(&format!(r#"{{"id":"x",{aspect},"do":[{{"ignore":"Delay"}}]}}"#));
+        let tree = std::slice::from_ref(&class);
+        let compared = with_tree(&aspects, tree, &deployed, &local);
+        let idle = compared.coverage.idle(&aspects);
+        assert!(idle[0].reason.ends_with(expected), "{aspect}: {idle:?}");
+    }
 }
 
 #[test]
@@ -508,4 +529,75 @@ fn policy_statements_are_compared_without_their_order() {
     assert!(compared.hidden.iter().all(|it| it.aspects == ["builtin:policy-statement-order"]));
     let all = compared.comparison.changed[0].differences.len();
     assert_eq!(compared.hidden.len(), all);
+}
+
+fn switched_off(name: &str) -> Declarations {
+    let refactor = format!(r#"{{"overrides":{{"{name}":{{"enabled":false}}}}}}"#);
+    let refactor = json::parse(&refactor).unwrap();
+    Declarations::parse(&refactor, &|_| Err("no files".to_owned())).unwrap()
+}
+
+#[test]
+fn every_built_in_aspect_can_be_switched_off() {
+    let side = |id: &str, order: &str, delay: &str, name: &str, bucket: &str| {
+        let queue = queue(
+            id,
+            &format!("A/{id}/Resource"),
+            &format!(
+                r#"{{"Delay":{delay},"Name":"{name}","Code":{{"Bucket":"cdk-{bucket}-assets-1-2"}}}},"DependsOn":[{order}]"#
+            ),
+        );
+        let rest = r#""X":{"Type":"AWS::SNS::Topic","Properties":{"DisplayName":"x"}},
+            "Y":{"Type":"AWS::SNS::Topic","Properties":{"DisplayName":"y"}}"#;
+        [stack("A", &format!("{{{queue},{rest}}}"))]
+    };
+    let deployed = side("Old", r#""X","Y""#, "30", "n", "a");
+    for (name, local) in [
+        ("builtin:depends-on-order", side("New", r#""Y","X""#, "30", "n", "a")),
+        ("builtin:numbers-in-strings", side("New", r#""X","Y""#, r#""30""#, "n", "a")),
+        ("builtin:asset-locations", side("New", r#""X","Y""#, "30", "n", "b")),
+    ] {
+        assert_eq!(moves(&run(&Declarations::default(), &deployed, &local)), ["A.Old A.New"]);
+        let off = run(&switched_off(name), &deployed, &local);
+        assert_eq!(moves(&off), Vec::<String>::new(), "{name}");
+    }
+    let named = |id: &str| side(id, r#""X","Y""#, "30", &format!("A/{id}"), "a");
+    let (deployed, local) = (named("Old"), named("New"));
+    assert_eq!(moves(&run(&Declarations::default(), &deployed, &local)), ["A.Old A.New"]);
+    let off = run(&switched_off("builtin:generated-names"), &deployed, &local);
+    assert_eq!(moves(&off), Vec::<String>::new());
+}
+
+#[test]
+fn the_order_of_depends_on_is_told_where_it_counts() {
+    let side = |order: &str| {
+        let queue = format!(r#""Q":{{"Type":"AWS::SQS::Queue","DependsOn":[{order}]}}"#);
+        let topics = r#""X":{"Type":"AWS::SNS::Topic"},"Y":{"Type":"AWS::SNS::Topic"}"#;
+        [stack("A", &format!("{{{queue},{topics}}}"))]
+    };
+    let (deployed, local) = (side(r#""X","Y""#), side(r#""Y","X""#));
+    let on = run(&Declarations::default(), &deployed, &local).comparison;
+    assert!(on.changed.is_empty());
+    let off = run(&switched_off("builtin:depends-on-order"), &deployed, &local).comparison;
+    assert_eq!(off.changed[0].differences[0].property, "DependsOn");
+}
+
+#[test]
+fn a_second_comparison_is_made_only_where_values_of_both_sides_become_one() {
+    let side = |id: &str, delay: &str, order: &str| {
+        let body = format!(r#"{{"Delay":{delay},"P":{{"Statement":[{order}]}}}}"#);
+        [stack("A", &format!("{{{}}}", queue(id, &format!("A/{id}/Resource"), &body)))]
+    };
+    let tells = |deployed: &[Stack], local: &[Stack]| {
+        let first = run(&Declarations::none(), deployed, local).comparison;
+        let presets = Declarations::default();
+        bearing::Open::of(&first).is_told_by_types(&presets.list, deployed, local)
+    };
+    let old = side("Old", "30", r#""b","a""#);
+    // Numbers on both sides, lists in the same order: whatever is done to them tells nothing.
+    assert!(!tells(&old, &side("New", "31", r#""b","a""#)));
+    assert!(!tells(&old, &side("Old", "31", r#""b","a""#)));
+    assert!(tells(&old, &side("New", r#""30""#, r#""b","a","c""#)));
+    assert!(tells(&old, &side("New", "31", r#""a","b""#)));
+    assert!(tells(&old, &side("Old", r#""30""#, r#""b","a""#)));
 }

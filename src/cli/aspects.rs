@@ -48,7 +48,7 @@ pub(super) fn run(command: &AspectsCommand, terminal: &mut Terminal) -> Result<E
     for aspect in toolkit::list_aspects(&settings)? {
         let when = match (aspect.is_on, aspect.priority) {
             (false, _) => "off".to_owned(),
-            (true, None) => "always on".to_owned(),
+            (true, None) => "on".to_owned(),
             (true, Some(priority)) => format!("priority {priority}"),
         };
         answer.push(format!(

@@ -36,6 +36,23 @@ pub struct Decisions {
     pub strict: bool,
     /// Look for the nearest candidate of everything that was added or removed.
     pub explain: bool,
+    /// What counts though it need not.
+    pub literal: Literal,
+}
+
+/// What is taken literally, though CloudFormation or the framework mean nothing by it. By default
+/// nothing is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
+pub struct Literal {
+    /// Names that follow from the paths of constructs: with another name it is another content.
+    pub names: bool,
+    /// Numbers and booleans: `30` is not `"30"`.
+    pub scalars: bool,
+    /// Metadata that say where assets are.
+    pub assets: bool,
+    /// The order of `DependsOn`.
+    pub depends_on: bool,
 }
 
 /// "This deployed resource is now that one."

@@ -182,7 +182,9 @@ impl Differ<'_, '_> {
             let depends_on = &view.side.node(id).skeleton.depends_on;
             let mut digests: Vec<Digest> =
                 depends_on.iter().map(|target| view.digests[*target as usize]).collect();
-            digests.sort_unstable();
+            if !view.side.scope.literal.depends_on {
+                digests.sort_unstable();
+            }
             digests
         };
         if targets(&self.old, old) != targets(&self.new, new) {
@@ -222,13 +224,16 @@ pub(super) fn same_content(
 ) -> bool {
     let (was, is) = (old.side.node(old_id), new.side.node(new_id));
     let of = |view: &View<'_, '_>, target: NodeId| view.digests[target as usize];
-    let same_set = |left: &[NodeId], right: &[NodeId]| {
+    let same_set = |left: &[NodeId], right: &[NodeId], is_ordered: bool| {
         let mut left: Vec<Digest> = left.iter().map(|id| of(old, *id)).collect();
         let mut right: Vec<Digest> = right.iter().map(|id| of(new, *id)).collect();
-        left.sort_unstable();
-        right.sort_unstable();
+        if !is_ordered {
+            left.sort_unstable();
+            right.sort_unstable();
+        }
         left == right
     };
+    let is_ordered = old.side.scope.literal.depends_on;
     was.skeleton.hash == is.skeleton.hash
         && was.skeleton.slots.len() == is.skeleton.slots.len()
         && was
@@ -237,8 +242,8 @@ pub(super) fn same_content(
             .iter()
             .zip(&is.skeleton.slots)
             .all(|(was, is)| of(old, was.target) == of(new, is.target))
-        && same_set(&was.skeleton.depends_on, &is.skeleton.depends_on)
-        && same_set(&was.children, &is.children)
+        && same_set(&was.skeleton.depends_on, &is.skeleton.depends_on, is_ordered)
+        && same_set(&was.children, &is.children, false)
 }
 
 fn difference(path: &str, old: Option<&Value>, new: Option<&Value>, name_only: bool) -> Difference {

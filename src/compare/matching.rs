@@ -302,6 +302,9 @@ impl<'s, 'a> Matching<'s, 'a> {
             if !self.has_candidates() {
                 break;
             }
+            if strength.is_some() && self.old.scope.literal.names {
+                continue;
+            }
             if self.by_content(strength, with_paths)? {
                 return Ok(true);
             }

@@ -42,7 +42,9 @@ mod support;
 pub use comparison::{
     Ambiguity, Change, Comparison, Difference, Evidence, Mapping, Place, Problem, Similar, Unpaired,
 };
-pub use decisions::{DecidedPair, Decisions, FoundPair, LeftEntry, Reference, Settled, SkipEntry};
+pub use decisions::{
+    DecidedPair, Decisions, FoundPair, LeftEntry, Literal, Reference, Settled, SkipEntry,
+};
 pub use likely::{likely, likely_constructs};
 pub(crate) use names::unique_id;
 // What names stand for: `analyze` reads templates by the same rules.
@@ -150,8 +152,9 @@ pub fn compare(
 ) -> Result<Comparison, CompareError> {
     let folds = deployed.iter().chain(local).any(|stack| stack.is_returned);
     let (old, new) = std::thread::scope(|scope| {
-        let old = scope.spawn(|| side::Side::new(environment, deployed, folds));
-        let new = side::Side::new(environment, local, folds);
+        let literal = decisions.literal;
+        let old = scope.spawn(move || side::Side::new(environment, deployed, (folds, literal)));
+        let new = side::Side::new(environment, local, (folds, literal));
         let old = old.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok::<_, CompareError>((old?, new?))
     })?;

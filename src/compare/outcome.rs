@@ -36,7 +36,8 @@ pub(super) fn comparison(
         .collect();
     let unexplained =
         matching.pairs.iter().zip(&differs).any(|(pair, differs)| *differs && !pair.by_names);
-    let loose = if unexplained || matching.has_candidates() {
+    let follows_names = !matching.old.scope.literal.names;
+    let loose = if follows_names && (unexplained || matching.has_candidates()) {
         Loose::read(matching, Strength::Ids)?
     } else {
         None

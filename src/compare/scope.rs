@@ -3,6 +3,7 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
+use super::decisions::Literal;
 use crate::model::{Environment, Object, Stack, Text, Value};
 use crate::template::{Intrinsic, Segment, parse_sub};
 
@@ -28,6 +29,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) stacks: Vec<StackScope<'a>>,
     /// Characters outside ASCII are not known on one of the sides.
     pub(super) folds: bool,
+    /// What counts though it need not.
+    pub(super) literal: Literal,
     environment: &'a Environment,
     by_name: HashMap<&'a str, usize>,
     exports: HashMap<String, (usize, &'a Value)>,
@@ -80,8 +83,14 @@ impl<'a> Scope<'a> {
             scopes[at].parent = Some((parent, passed));
             scopes[parent].nested.insert(location.logical_id.as_str(), at);
         }
-        let mut scope =
-            Self { stacks: scopes, folds, environment, by_name, exports: HashMap::default() };
+        let mut scope = Self {
+            stacks: scopes,
+            folds,
+            literal: Literal::default(),
+            environment,
+            by_name,
+            exports: HashMap::default(),
+        };
         scope.index_exports();
         scope
     }

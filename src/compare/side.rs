@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::CompareError;
+use super::decisions::Literal;
 use super::digest::{Digest, combine, identity};
 use super::names::unique_id;
 use super::scope::{NodeId, Scope};
@@ -52,7 +53,7 @@ impl<'a> Side<'a> {
     pub(super) fn new(
         environment: &'a Environment,
         stacks: &'a [Stack],
-        folds: bool,
+        (folds, literal): (bool, Literal),
     ) -> Result<Self, CompareError> {
         let mut stacks: Vec<&Stack> = stacks.iter().collect();
         stacks.sort_by(|left, right| left.name.cmp(&right.name));
@@ -75,7 +76,8 @@ impl<'a> Side<'a> {
             }
             resources.push(index);
         }
-        let scope = Scope::new((environment, folds), &stacks, resources);
+        let mut scope = Scope::new((environment, folds), &stacks, resources);
+        scope.literal = literal;
         let mut nodes = Vec::with_capacity(listed.len());
         let mut walker = Walker::new(&scope, Reading::Exact);
         for (stack, logical_id, body) in listed {
@@ -165,6 +167,10 @@ impl<'a> Side<'a> {
         let mut depends_on: Vec<Digest> = skeleton.depends_on.iter().map(of).collect();
         let mut children: Vec<Digest> = self.node(id).children.iter().map(of).collect();
         let references = skeleton.slots.iter().map(|slot| of(&slot.target));
+        if self.scope.literal.depends_on {
+            let all = references.chain(std::mem::take(&mut depends_on));
+            return combine(&skeleton.hash, all, &mut [], &mut children);
+        }
         combine(&skeleton.hash, references, &mut depends_on, &mut children)
     }
 

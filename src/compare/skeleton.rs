@@ -190,6 +190,11 @@ impl<'s, 'a> Walker<'s, 'a> {
         !matches!(self.reading, Reading::Exact)
     }
 
+    /// Whether numbers and booleans are texts.
+    fn spells(&self) -> bool {
+        self.is_loose() && !self.scope.literal.scalars
+    }
+
     /// A `DependsOn` is a set; a name that is no resource stays as text.
     fn depends_on(&mut self, stack: usize, value: &Value) -> Vec<NodeId> {
         let names = match value {
@@ -208,7 +213,9 @@ impl<'s, 'a> Walker<'s, 'a> {
                 _ => unknown.push(name),
             }
         }
-        targets.sort_unstable();
+        if !self.scope.literal.depends_on {
+            targets.sort_unstable();
+        }
         targets.dedup();
         unknown.sort_unstable();
         for name in unknown {
@@ -226,7 +233,7 @@ impl<'s, 'a> Walker<'s, 'a> {
         metadata: &Object,
         nested: bool,
     ) -> Result<(), CompareError> {
-        let skip_assets = nested || self.is_loose();
+        let skip_assets = nested || (self.is_loose() && !self.scope.literal.assets);
         let counts = |key: &str| {
             key != "aws:cdk:path"
                 && !(skip_assets && key.starts_with("aws:asset:"))
@@ -306,11 +313,11 @@ impl<'s, 'a> Walker<'s, 'a> {
     fn value(&mut self, stack: usize, value: &Value, place: u64) -> Result<(), CompareError> {
         match value {
             Value::Null => self.stream.tag(Tag::Null),
-            Value::Bool(flag) if self.is_loose() => {
+            Value::Bool(flag) if self.spells() => {
                 self.literal(if *flag { "true" } else { "false" });
             }
             Value::Bool(flag) => self.stream.tag(if *flag { Tag::True } else { Tag::False }),
-            Value::Number(number) if self.is_loose() => self.literal(number.as_str()),
+            Value::Number(number) if self.spells() => self.literal(number.as_str()),
             Value::Number(number) => {
                 self.stream.tag(Tag::Number);
                 self.stream.text(number.as_str());

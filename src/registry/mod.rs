@@ -32,7 +32,7 @@ pub use refactor::{refactor_block, refactor_block_is_uncertain};
 pub use regions::lacks_refactoring;
 pub use replacement::{Replacement, replacement, snapshots_by_default};
 pub use schema::Schema;
-pub use table::{TypeInfo, lookup, source};
+pub use table::{TypeInfo, lookup, source, type_names};
 pub use update::{Judged, Mode, Update, Verdict, judge, update};
 
 /// Whether data, or an identity that others rely on, is lost when a resource of this type is

@@ -38,6 +38,12 @@ pub fn lookup(resource_type: &str) -> Option<TypeInfo> {
     None
 }
 
+/// Returns the names of all types that are known, in their order.
+pub fn type_names() -> impl Iterator<Item = &'static str> {
+    let lines = TABLE.split('\n').filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split('\t').next()).filter(|name| !name.is_empty())
+}
+
 /// Returns where the data comes from, with version and date.
 pub fn source() -> &'static str {
     let first = TABLE.split('\n').next().unwrap_or_default();

@@ -243,11 +243,12 @@ pub fn list_aspects(settings: &Settings) -> Result<Vec<ListedAspect>, Error> {
     let Aspects { declared } = Aspects::declared(settings)?;
     let built_in = presets().into_iter().map(|preset| {
         let active = declared.iter().find(|one| one.id == preset.name);
+        let is_on = declared.has(preset.name);
         ListedAspect {
             name: preset.name.to_owned(),
             priority: active.map(|one| one.priority.to_string()),
             origin: "built in".to_owned(),
-            is_on: preset.declaration.is_none() || active.is_some(),
+            is_on,
             about: "every resource".to_owned(),
             does: preset.description.to_owned(),
         }
