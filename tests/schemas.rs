@@ -17,6 +17,7 @@ use cdkr::analyze::{
     Action, ChangeEffect, ChangePlace, ChangeReport, ComponentChange, EnvironmentReport,
     PermissionChange, PermissionKind, PropertyReport, Risk, StackFate, StackReport,
 };
+use cdkr::aspects::Declarations;
 use cdkr::history::{
     Decided, Event, Log, Move, Refactor, ResourceRecord, StackKey, StackRecord, StackUpdate, What,
 };
@@ -165,6 +166,54 @@ fn cdk_json_is_taken_as_the_schema_says() {
     let example: Json = serde_json::from_str(example).unwrap();
     for key in example.as_object().unwrap().keys() {
         assert!(known.contains_key(key), "{key}");
+    }
+}
+
+#[test]
+fn aspects_are_taken_as_the_schema_says() {
+    let schema = schema("cdk-json");
+    let team = format!("{}/fixtures/aspects/cdk.json", env!("CARGO_MANIFEST_DIR"));
+    let team: Json = serde_json::from_str(&std::fs::read_to_string(team).unwrap()).unwrap();
+    let aspect = |more: &str| format!(r#"{{"aspects":[{{"id":"a",{more}}}]}}"#);
+    for (refactor, is_good) in [
+        (team["refactor"].to_string(), true),
+        (r#"{"use": "builtin:asset-locations", "other": 1}"#.to_owned(), true),
+        (r#"{"overrides": {"builtin:depends-on-order": {"enabled": false}}}"#.to_owned(), true),
+        (r#"{"overrides": {"builtin:asset-locations": {"enable": false}}}"#.to_owned(), false),
+        (r#"{"aspects": [{"do": [{"json": "A"}]}]}"#.to_owned(), false),
+        (r#"{"aspects": {}}"#.to_owned(), false),
+        (
+            aspect(
+                r#""do": [{"ignore": "A", "where": {"B": 1}}, {"sort": "/Properties/C", "by": "D"}]"#,
+            ),
+            true,
+        ),
+        (
+            aspect(r#""do": [{"stripPrefix": "A", "prefix": "b"}, {"replace": "A", "with": 3}]"#),
+            true,
+        ),
+        (aspect(r#""do": [{"assets": ["hashes", "metadata"]}, {"ignoreTags": "a"}]"#), true),
+        (aspect(r#""do": [{"stripPrefix": "A"}]"#), false),
+        (aspect(r#""do": [{"ignored": "A"}]"#), false),
+        (aspect(r#""do": [{"assets": "hash"}]"#), false),
+        (aspect(r#""kind": "reading", "do": []"#), false),
+        (aspect(r#""priority": -1, "do": [{"json": "A"}]"#), false),
+        (aspect(r#""match": {"types": "A"}, "do": [{"json": "A"}]"#), false),
+        (aspect(r#""forbid": {"operation": ["move", "replace"], "outOf": "A"}"#), true),
+        (aspect(r#""forbid": {"operation": "delete"}"#), false),
+        (aspect(r#""require": {"/DeletionPolicy": "Retain", "decision": true}"#), true),
+        (aspect(r#""require": {"/DeletionPolicy": "Keep"}"#), false),
+        (
+            aspect(r#""limit": {"moves": 3}, "level": "info", "scope": "P", "crossStages": true"#),
+            true,
+        ),
+        (aspect(r#""limit": {}"#), false),
+        (aspect(r#""limit": {"moves": 3}, "level": "severe""#), false),
+    ] {
+        let value = cdkr::template::json::parse(&refactor).unwrap();
+        let read = Declarations::parse(&value, &|_| Err("no file".to_owned()));
+        let read = read.map(drop).map_err(|errors| errors.to_string());
+        agree(&schema, &format!(r#"{{"refactor":{refactor}}}"#), is_good, &read);
     }
 }
 

@@ -315,21 +315,49 @@ mod properties {
     proptest! {
         #[test]
         fn no_aspect_visits_a_construct_twice(plan in plans()) {
+            for mode in [Mode::LookLast, Mode::PerConstruct, Mode::SinglePass] {
+                let mut built = build(&plan, true);
+                let mut trace = Vec::new();
+                // It may end with an error: until then it holds as well.
+                let _result = built.tree.invoke(&mut trace, mode);
+                let mut once = trace.clone();
+                once.sort();
+                once.dedup();
+                prop_assert_eq!(once.len(), trace.len(), "{:?}", mode);
+            }
+        }
+
+        #[test]
+        fn even_in_a_single_pass_every_initial_aspect_reaches_every_initial_construct(
+            plan in plans(),
+        ) {
             let mut built = build(&plan, true);
             let mut trace = Vec::new();
-            // It may end with an error: until then it holds as well.
-            let _result = built.tree.invoke(&mut trace, Mode::LookLast);
-            let mut once = trace.clone();
-            once.sort();
-            once.dedup();
-            prop_assert_eq!(once.len(), trace.len());
+            built.tree.invoke(&mut trace, Mode::SinglePass).unwrap();
+            let stages: Vec<&str> = built
+                .paths
+                .iter()
+                .zip(&built.stages)
+                .filter(|(_, is_stage)| **is_stage)
+                .map(|(path, _)| path.as_str())
+                .collect();
+            for (number, at) in built.at.iter().enumerate() {
+                for path in &built.paths {
+                    let visit = format!("a{number}@{path}");
+                    let expected = reaches(&built.paths[*at], path, &stages);
+                    prop_assert_eq!(expected, trace.contains(&visit), "{}", visit);
+                }
+            }
         }
 
         #[test]
         fn every_aspect_reaches_every_construct_of_its_scope(plan in plans()) {
-            let mut built = build(&plan, true);
-            let mut trace = Vec::new();
-            if built.tree.invoke(&mut trace, Mode::LookLast).is_ok() {
+            for mode in [Mode::LookLast, Mode::PerConstruct] {
+                let mut built = build(&plan, true);
+                let mut trace = Vec::new();
+                if built.tree.invoke(&mut trace, mode).is_err() {
+                    continue;
+                }
                 let nodes: Vec<&Construct> = built.tree.constructs().collect();
                 let stages: Vec<&str> =
                     nodes.iter().filter(|node| node.is_stage).map(|node| node.path.as_str()).collect();
