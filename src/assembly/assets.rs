@@ -28,6 +28,8 @@ pub struct FileAsset {
     pub command: Vec<String>,
     /// Whether it is uploaded as a zip archive.
     pub is_zip: bool,
+    /// How else it is to be packed, in words that are not known here: it cannot be published.
+    pub unknown_packaging: Option<String>,
     /// Where it is uploaded to. Names may hold the placeholders `${AWS::Partition}`,
     /// `${AWS::AccountId}` and `${AWS::Region}`.
     pub destinations: Vec<FileDestination>,
@@ -210,9 +212,11 @@ fn read(
     let mention = Mention { file: &manifest.file, what: &what };
     let source = asset.source.path.as_deref();
     let source = source.map(|path| root.resolve(&assembly.directory.path, path, mention));
+    let packaging = asset.source.packaging;
     Ok(FileAsset {
         source: source.transpose()?.map(|found| found.path),
-        is_zip: asset.source.packaging.as_deref() == Some("zip"),
+        is_zip: packaging.as_deref() == Some("zip"),
+        unknown_packaging: packaging.filter(|how| !["file", "zip"].contains(&how.as_str())),
         command: asset.source.executable.unwrap_or_default(),
         destinations,
         stacks: manifest.stacks.clone(),
@@ -254,6 +258,18 @@ mod tests {
         assert!(found[0].source.as_ref().unwrap().ends_with("nested.json"));
         assert!(!found[0].is_zip);
         assert_eq!(found[0].destinations[0].bucket_name, "cdk-${AWS::AccountId}");
+    }
+
+    #[test]
+    fn a_packaging_that_is_not_known_is_told_and_not_guessed() {
+        let of = |packaging: &str| {
+            let source = format!(r#"{{"source":{{"path":"nested.json"{packaging}}}}}"#);
+            let asset = read(&source).unwrap().remove(0);
+            (asset.is_zip, asset.unknown_packaging)
+        };
+        assert_eq!(of(""), (false, None));
+        assert_eq!(of(r#","packaging":"zip""#), (true, None));
+        assert_eq!(of(r#","packaging":"crate""#), (false, Some("crate".to_owned())));
     }
 
     #[test]

@@ -127,7 +127,8 @@ impl Manifests {
         let major = if options.ignore_schema_version {
             let version = manifest.version.as_deref().unwrap_or_default();
             let major = semver_major(version).unwrap_or(MAX_SCHEMA);
-            if major > MAX_SCHEMA {
+            // Once: all manifests of an app are of one version.
+            if major > MAX_SCHEMA && self.warnings.is_empty() {
                 self.warnings.push(format!(
                     "`{}` has schema version {version}, newer than {MAX_SCHEMA}.x.x: what is new \
                      in it is ignored",

@@ -287,6 +287,7 @@ mod tests {
             id: "abc".to_owned(),
             source: Some(PathBuf::from("asset.abc")),
             is_zip: true,
+            unknown_packaging: None,
             destinations: vec![FileDestination {
                 bucket_name: "cdk-${AWS::AccountId}-${AWS::Region}".to_owned(),
                 object_key: "abc.zip".to_owned(),

@@ -279,7 +279,9 @@ impl Error {
             Self::Assembly { source, .. }
                 if matches!(**source, AssemblyError::SchemaTooNew { .. }) =>
             {
-                "--ignore-schema-version reads it nevertheless, as far as it is understood"
+                "this version of cdkr is not compatible with the CDK library used by your \
+                 application. Please upgrade cdkr to the latest version; --ignore-schema-version \
+                 reads the assembly nevertheless, as far as it is understood"
             }
             Self::App { command, .. } if !command.contains(char::is_whitespace) => {
                 return Some(format!(

@@ -48,6 +48,17 @@ struct Work<'a> {
     cancel: &'a Cancel,
 }
 
+/// Whether an asset can be published; if not, that is told.
+fn is_known(asset: &assembly::FileAsset, host: &dyn Host) -> bool {
+    let Some(packaging) = &asset.unknown_packaging else { return true };
+    let text = format!(
+        "asset {}: the packaging `{packaging}` is not known: it is taken to be published already",
+        asset.id
+    );
+    host.tell(&Event::Note { text });
+    false
+}
+
 impl<'a> Work<'a> {
     fn new(
         deployment: Deployment,
@@ -59,7 +70,8 @@ impl<'a> Work<'a> {
         let options =
             LoadOptions { ignore_schema_version: deployment.settings.ignore_schema_version };
         let read = |error| Error::Assembly { flag: "--app", source: Box::new(error) };
-        let files = assembly::file_assets(directory, &options).map_err(read)?;
+        let mut files = assembly::file_assets(directory, &options).map_err(read)?;
+        files.retain(|asset| is_known(asset, host));
         let images = assembly::image_assets(directory, &options).map_err(read)?;
         Ok(Self { deployment, outlook, files, images, host, cancel })
     }
