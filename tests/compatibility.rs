@@ -132,7 +132,7 @@ fn artifacts_of_an_unknown_type_are_skipped_with_one_warning() {
 fn unknown_members_and_values_are_passed_over() {
     let (_directory, newer) = changed("rename", "Shop.assets.json", |assets| {
         assets["holograms"] = json!({"a": {"source": 1}});
-        let file = &mut assets["files"].as_object_mut().unwrap().values_mut().next().unwrap();
+        let file = assets["files"].as_object().unwrap().values().next().unwrap();
         let mut other = file.clone();
         other["source"]["packaging"] = "crate".into();
         other["source"]["compression"] = "best".into();
@@ -221,7 +221,7 @@ fn a_run_of_an_older_release_is_resumed_wherever_it_was_interrupted() {
         for kept in 5..lines {
             let (place, journal) = moved(&release);
             let text = fs::read_to_string(&journal).unwrap();
-            let begun: String = text.lines().take(kept).map(|line| format!("{line}\n")).collect();
+            let begun: String = text.split_inclusive('\n').take(kept).collect();
             fs::write(&journal, begun).unwrap();
             let before = place.resources();
             let said = place.out(&["resume", "--local"]);

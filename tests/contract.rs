@@ -84,8 +84,8 @@ fn what_scripts_count_on_is_still_there() {
         return;
     }
     if std::env::var("INSTA_UPDATE").is_ok_and(|mode| mode == "always") {
-        let text: String = now.iter().map(|line| format!("{line}\n")).collect();
-        fs::write(&file, text).unwrap();
+        let lines: Vec<&str> = now.iter().map(String::as_str).collect();
+        fs::write(&file, lines.join("\n") + "\n").unwrap();
         return;
     }
     let new: Vec<String> = now.difference(&promised).map(|line| format!("+ {line}")).collect();

@@ -67,12 +67,13 @@ impl Release {
     /// The release that an app comes from: the one before it in this language, for a variant the
     /// release itself.
     pub fn predecessor(&self, all: &[Self]) -> Option<Self> {
-        let plain = all.iter().filter(|one| one.language == self.language && one.variant.is_none());
+        let mut plain =
+            all.iter().filter(|one| one.language == self.language && one.variant.is_none());
         let older = |one: &&Self| match self.variant {
             Some(_) => one.version == self.version,
             None => one.version < self.version,
         };
-        plain.filter(older).next_back().cloned()
+        plain.rfind(older).cloned()
     }
 
     /// What `truth.json` says: construct paths before, and afterwards.

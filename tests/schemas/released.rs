@@ -87,7 +87,8 @@ fn a_check_tells_by_its_exit_code_what_it_found() {
         &["old.json", "less.json"],
         &["old.json", "none.json"],
     ] {
-        text += &format!("$ cdkr schema check {}\n{}\n", arguments.join(" "), seen(arguments));
+        let call = arguments.join(" ");
+        text += &["$ cdkr schema check ", &call, "\n", &seen(arguments), "\n"].concat();
     }
     insta::assert_snapshot!(text);
 }
