@@ -13,6 +13,8 @@ mod exclusions;
 #[path = "releases/fixtures.rs"]
 mod fixtures;
 mod program;
+#[path = "releases/table.rs"]
+mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -325,4 +327,22 @@ fn an_exclusion_says_why_and_is_still_needed() {
             assert!(said.contains(&exclusion.says), "{name} of {release}: {said}");
         });
     }
+}
+
+const MARK: &str = "<!-- releases -->\n";
+
+#[test]
+fn the_readme_says_what_is_supported() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let parts: Vec<&str> = text.split(MARK).collect();
+    let [before, _, after] = parts.as_slice() else {
+        panic!("README.md has the table between two lines {MARK}")
+    };
+    let present = format!("{before}{MARK}{}{MARK}{after}", table::table(&expected()));
+    if std::env::var("INSTA_UPDATE").is_ok_and(|mode| mode == "always") {
+        std::fs::write(&path, &present).unwrap();
+        return;
+    }
+    assert!(text == present, "INSTA_UPDATE=always cargo test --test releases brings it up to date");
 }
