@@ -74,6 +74,8 @@ enum Name {
     History,
     /// The answer of diff --output json
     Diff,
+    /// The answers of history … --output json
+    HistoryAnswer,
     /// A line of the answer of refactor --yes or deploy --output json
     Events,
     /// The answer of local ls and local show --output json
@@ -104,6 +106,7 @@ impl Name {
             Self::Comparison => include_str!("../../data/schemas/comparison.json"),
             Self::History => include_str!("../../data/schemas/history.json"),
             Self::Diff => include_str!("../../data/schemas/diff.json"),
+            Self::HistoryAnswer => include_str!("../../data/schemas/history-answer.json"),
             Self::Events => include_str!("../../data/schemas/events.json"),
             Self::Local => include_str!("../../data/schemas/local.json"),
             Self::Plan => include_str!("../../data/schemas/plan.json"),

@@ -135,3 +135,39 @@ fn what_the_embedded_cloudformation_holds_is_as_the_schema_says() {
     assert!(shown["stacks"][0]["resources"][0]["generation"].is_u64());
     assert_eq!((&stacks["version"], &shown["version"]), (&json!(1), &json!(1)));
 }
+
+#[test]
+fn the_answers_about_a_history_are_as_the_schema_says() {
+    let schema = schema("history-answer");
+    let place = Place::new();
+    let (before, after) = (app("rename", "before"), app("rename", "after"));
+    let mut seen = BTreeSet::new();
+    for arguments in [
+        &["record", "--app", &before][..],
+        &["record", "--app", &after],
+        &["record", "--check", "--app", &before],
+        &["record", "--check", "--app", &after],
+        &["log"],
+        &["show", "HEAD"],
+        &["graph"],
+        &["snapshot"],
+        &["diff"],
+    ] {
+        let call = [&["history"], arguments, &["--output", "json"]].concat();
+        let output = place.run(&call);
+        assert!([0, 4].contains(&output.status.code().unwrap()), "{arguments:?}");
+        // Before what was recorded stands what moved.
+        let text = String::from_utf8(output.stdout).unwrap();
+        for answer in serde_json::Deserializer::from_str(&text).into_iter::<Json>() {
+            let answer = answer.unwrap();
+            assert_eq!(answer["version"], 1);
+            if answer.get("environments").is_some() {
+                continue;
+            }
+            fits(&schema, &answer);
+            seen.extend(answer.as_object().unwrap().keys().cloned());
+        }
+    }
+    let parts = ["events", "recorded", "stacks", "from", "misplaced"];
+    assert!(seen.is_superset(&names(&parts)), "{seen:?}");
+}
