@@ -21,6 +21,7 @@ struct Row {
 #[derive(PartialEq, Eq)]
 struct Truth {
     language: String,
+    /// 0.38 is a last step before 1.0.
     major: u32,
     synthesizer: String,
     stages: &'static str,
@@ -36,7 +37,7 @@ impl Truth {
             seen.deployed[""].iter().any(|pattern| ["**", "Parts"].contains(&&**pattern));
         Self {
             language: release.language.clone(),
-            major: release.version[0],
+            major: release.version[0].max(1),
             synthesizer: seen.synthesizer.clone(),
             stages: match (has("Beta-Api"), by_pattern) {
                 (false, _) => "-",
@@ -85,12 +86,13 @@ fn range(first: &str, last: &str) -> String {
 /// The table, with what was counted.
 pub fn table(all: &BTreeMap<String, Seen>) -> String {
     let moves: usize = all.values().map(|seen| seen.moves.len()).sum();
+    let plain = all.keys().filter(|name| Release::of(name).variant.is_none()).count();
     let upgrades = all.values().filter(|seen| seen.upgraded_from.is_some()).count();
     let mut out = format!(
-        "One app, by {} releases of the framework and variants of them: all {moves} moves are found \
-         and no other. The {upgrades} upgrades from one to the next move nothing and replace \
-         nothing.\n\n",
-        all.len()
+        "One app, by {plain} releases of the framework and {} variants of them: all {moves} moves \
+         are found, and no other.\nThe {upgrades} upgrades from one to the next move nothing and \
+         replace nothing.\n\n",
+        all.len() - plain
     );
     out += "| framework | language | tested | schema | synthesizer | read, compared | moved, deployed | stages | nested stacks |\n";
     out += "|---|---|---|---|---|---|---|---|---|\n";
