@@ -103,6 +103,18 @@ fn definitions_are_compared_where_they_are_used_and_may_contain_themselves() {
 }
 
 #[test]
+fn what_stands_beside_a_reference_counts_as_well() {
+    let with = |pattern: &str| {
+        let name = json!({"$ref": "#/$defs/name"});
+        let mut other = name.clone();
+        other["pattern"] = pattern.into();
+        json!({"properties": {"a": name, "b": other}, "$defs": {"name": {"type": "string"}}})
+    };
+    assert_eq!(lines(&with("^x"), &with("^x")), [] as [&str; 0]);
+    assert_eq!(lines(&with("^x"), &with("^y")), ["b: type changed: pattern was \"^x\", is \"^y\""]);
+}
+
+#[test]
 fn alternatives_are_compared_with_the_nearest_in_whichever_order() {
     let a = object(&json!({"a": {"type": "string"}}), &json!(["a"]));
     let b = object(&json!({"b": {"type": "number"}}), &json!(["b"]));

@@ -37,7 +37,8 @@ pub(super) fn differences(old: &Json, new: &Json) -> Vec<Difference> {
 struct Walk<'a> {
     old_root: &'a Json,
     new_root: &'a Json,
-    /// The pairs of definitions that were compared: they may contain themselves.
+    /// The pairs of schemas by reference that were compared, as they are written: definitions may
+    /// contain themselves, and what has changed in one is told once.
     seen: BTreeSet<(String, String)>,
     found: Vec<Difference>,
 }
@@ -48,17 +49,11 @@ struct Resolved<'a> {
     rules: Vec<&'a Map<String, Json>>,
     /// `false`: nothing is allowed.
     is_closed: bool,
-    /// The definition that it is, if it is nothing else.
-    name: String,
 }
 
 /// Follows references; one that names nothing has no rules.
 fn resolved<'a>(root: &'a Json, schema: &'a Json) -> Resolved<'a> {
-    let mut found = Resolved {
-        rules: Vec::new(),
-        is_closed: schema == &Json::Bool(false),
-        name: String::new(),
-    };
+    let mut found = Resolved { rules: Vec::new(), is_closed: schema == &Json::Bool(false) };
     let mut next = schema.as_object();
     while let Some(rules) = next {
         found.rules.push(rules);
@@ -67,9 +62,6 @@ fn resolved<'a>(root: &'a Json, schema: &'a Json) -> Resolved<'a> {
         // A circle of nothing but references says nothing.
         if next.is_some_and(|next| found.rules.iter().any(|known| std::ptr::eq(*known, next))) {
             break;
-        }
-        if let Some(name) = name {
-            name.clone_into(&mut found.name);
         }
     }
     found
@@ -117,11 +109,11 @@ impl<'a> Walk<'a> {
     }
 
     fn schemas(&mut self, old: &'a Json, new: &'a Json, at: &str) {
-        let (old, new) = (resolved(self.old_root, old), resolved(self.new_root, new));
-        let pair = (old.name.clone(), new.name.clone());
-        if !pair.0.is_empty() && !pair.1.is_empty() && !self.seen.insert(pair) {
+        let refers = old.get("$ref").or_else(|| new.get("$ref")).is_some();
+        if refers && !self.seen.insert((old.to_string(), new.to_string())) {
             return;
         }
+        let (old, new) = (resolved(self.old_root, old), resolved(self.new_root, new));
         match (old.is_closed, new.is_closed) {
             (false, true) => return self.say(at, Rule::Removed, "must not be there any more"),
             (true, false) => return self.say(at, Rule::Addition, "may be there now"),
@@ -240,11 +232,8 @@ impl<'a> Walk<'a> {
     fn part(&mut self, (old, new): (Option<&'a Json>, Option<&'a Json>), at: &str) {
         let all = &Json::Bool(true);
         match (old.unwrap_or(all), new.unwrap_or(all)) {
-            (was, is) if was == is && (self.old_root == self.new_root || was.is_boolean()) => {}
-            (was, is) if is == all => {
-                debug_assert_ne!(was, is);
-                self.say(at, Rule::Addition, "anything is allowed now");
-            }
+            (was, is) if was == is && was.is_boolean() => {}
+            (_, is) if is == all => self.say(at, Rule::Addition, "anything is allowed now"),
             (was, is) if was == all && is == &Json::Bool(false) => {
                 self.say(at, Rule::Removed, "what is not described is not allowed any more");
             }
