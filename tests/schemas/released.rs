@@ -55,6 +55,59 @@ fn todays_schemas_keep_what_released_ones_promise() {
     assert_eq!(checked, NAMES.len() * released().len(), "every release has every schema");
 }
 
+/// The places of all objects with members that a schema describes.
+fn described(schema: &Json, at: &str, found: &mut Vec<String>) {
+    if schema.get("properties").is_some() {
+        found.push(at.to_owned());
+    }
+    for (key, value) in schema.as_object().into_iter().flatten() {
+        let mut each = |name: &str, schema| described(schema, &format!("{at}/{key}{name}"), found);
+        match (key.as_str(), value) {
+            ("properties" | "$defs", Json::Object(all)) => {
+                all.iter().for_each(|(name, one)| each(&format!("/{name}"), one));
+            }
+            ("anyOf" | "oneOf" | "allOf", Json::Array(all)) => {
+                all.iter().enumerate().for_each(|(number, one)| each(&format!("/{number}"), one));
+            }
+            ("items" | "additionalProperties", one) => each("", one),
+            _ => {}
+        }
+    }
+}
+
+/// Whatever is taken out of a schema, at any place of it.
+#[test]
+fn nothing_goes_away_from_a_schema_unnoticed() {
+    let mut tried = 0;
+    for name in NAMES {
+        let whole = schema(name);
+        let mut places = Vec::new();
+        described(&whole, "", &mut places);
+        for place in places {
+            let properties = whole.pointer(&place).unwrap()["properties"].as_object().unwrap();
+            for member in properties.keys() {
+                let mut less = whole.clone();
+                let at = less.pointer_mut(&place).unwrap();
+                at["properties"].as_object_mut().unwrap().remove(member);
+                let check = check_schema(&whole, &less);
+                assert!(check.broken().next().is_some(), "{name}{place}: without {member}");
+
+                let mut free = whole.clone();
+                let required = free.pointer_mut(&format!("{place}/required"));
+                let Some(list) = required.and_then(Json::as_array_mut) else { continue };
+                let count = list.len();
+                list.retain(|one| one != member);
+                if list.len() < count {
+                    let check = check_schema(&free, &whole);
+                    assert!(check.broken().next().is_some(), "{name}{place}: {member} required");
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert!(tried > 200, "{tried}");
+}
+
 #[test]
 fn a_check_tells_by_its_exit_code_what_it_found() {
     let place = Place::new();
