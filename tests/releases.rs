@@ -206,14 +206,32 @@ fn every_release_is_read_compared_and_deployed_as_expected() {
     if std::env::var("INSTA_UPDATE").is_ok_and(|mode| mode == "always") {
         std::fs::write(&file, serde_json::to_string_pretty(&seen).unwrap() + "\n").unwrap();
     }
-    let expected = expected();
-    let names = |all: &BTreeMap<String, Seen>| all.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&seen), names(&expected));
-    for (name, expected) in &expected {
-        assert_eq!(&seen[name], expected, "{name}");
-    }
+    let (seen, expected) = (serde_json::to_value(&seen), serde_json::to_value(expected()));
+    let mut different = Vec::new();
+    differences("", &expected.unwrap(), &seen.unwrap(), &mut different);
+    assert!(
+        different.is_empty(),
+        "{}\n\nINSTA_UPDATE=always cargo test --test releases writes down what is seen",
+        different.join("\n")
+    );
     let numbers: BTreeSet<String> = all.iter().map(Release::number).collect();
     assert!(numbers.contains("0.38.0") && numbers.contains("2.276.0"), "{numbers:?}");
+}
+
+/// What differs, by place.
+fn differences(at: &str, expected: &Json, seen: &Json, found: &mut Vec<String>) {
+    match (expected, seen) {
+        (Json::Object(old), Json::Object(new)) => {
+            let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+            for key in keys {
+                let of = |object: &serde_json::Map<String, Json>| object.get(key).cloned();
+                let (old, new) = (of(old).unwrap_or_default(), of(new).unwrap_or_default());
+                differences(&format!("{at} {key}"), &old, &new, found);
+            }
+        }
+        _ if expected == seen => {}
+        _ => found.push(format!("{at}: expected {expected}, seen {seen}")),
+    }
 }
 
 fn expected() -> BTreeMap<String, Seen> {
