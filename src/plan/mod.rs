@@ -15,7 +15,8 @@
 //! writes references as they were; `preflight` tells what CloudFormation would refuse.
 //!
 //! `forecast` tells what the deployment that follows does to each resource, and which templates are
-//! to be sent so that nothing is lost that need not be.
+//! to be sent so that nothing is lost that need not be. `drift` tells whether resources still are as
+//! the deployed templates say.
 //!
 //! Stacks may import from each other between the moves and the deployment, because a resource
 //! that cannot move stays behind: the references between *resources* never form a circle, and

@@ -1,6 +1,7 @@
 use super::*;
+use crate::model::{DeployedResource, Stack, StackOptions, StackStatus};
 use crate::plan::forecast::Properties;
-use crate::template::json;
+use crate::template::{self, json};
 
 fn declared(text: &str, secrets: &[&str]) -> Declared {
     let properties = Properties {
@@ -143,4 +144,122 @@ fn a_move_changes_nothing_but_the_tags_of_cloudformation() {
     assert_eq!(between(&state("New", r#","DelaySeconds":5"#)), ["remove /DelaySeconds: 5, -"]);
     let untagged = json::parse(r#"{"QueueUrl":"q"}"#).unwrap();
     assert_eq!(between(&untagged), [r#"add /Tags: -, [{"Key":"a","Value":"1"}]"#]);
+}
+
+/// A stack with its template, physical IDs and outputs.
+fn deployed(
+    name: &str,
+    template: &str,
+    physical: &[(&str, &str)],
+    outputs: &[(&str, &str)],
+) -> DeployedStack {
+    let template = template::parse(template.as_bytes()).unwrap();
+    let resource = |(id, physical): &(&str, &str)| {
+        let kind = template.resource(id).and_then(|body| body.get("Type")?.as_str());
+        let found = DeployedResource {
+            resource_type: kind.unwrap_or("AWS::SQS::Queue").into(),
+            physical_id: Some((*physical).into()),
+            status: "CREATE_COMPLETE".into(),
+            changed_at: None,
+        };
+        (Text::from(*id), found)
+    };
+    let resources = physical.iter().map(resource).collect();
+    let outputs = outputs.iter().map(|(key, value)| (Text::from(*key), Text::from(*value)));
+    let mut stack = Stack::new(name, template.clone());
+    stack.parent = name.rsplit_once('/').map(|(parent, id)| Location::new(parent, id));
+    DeployedStack {
+        id: format!("arn:aws:cloudformation:eu-west-1:111111111111:stack/{name}/1").into(),
+        status: StackStatus("CREATE_COMPLETE".into()),
+        stack,
+        body: Text::default(),
+        resources,
+        exports: Vec::new(),
+        outputs: outputs.collect(),
+        has_policy: false,
+        options: StackOptions::default(),
+    }
+}
+
+fn environment(stacks: Vec<DeployedStack>) -> DeployedEnvironment {
+    let environment = Environment::new("111111111111", "eu-west-1");
+    DeployedEnvironment { environment, stacks, empty: Vec::new() }
+}
+
+#[test]
+fn references_are_told_by_states_outputs_and_nested_stacks() {
+    let shop = r#"{"Resources": {
+        "Key": {"Type": "AWS::KMS::Key", "Properties": {}},
+        "Role": {"Type": "AWS::IAM::Role", "Properties": {}},
+        "Inner": {"Type": "AWS::CloudFormation::Stack", "Properties": {}},
+        "Stage": {"Type": "AWS::ApiGateway::Stage", "Properties": {"RestApiId": "a", "StageName": "prod"}},
+        "Queue": {"Type": "AWS::SQS::Queue", "Properties": {
+            "A": {"Fn::GetAtt": ["Key", "Arn"]}, "B": {"Fn::GetAtt": ["Role", "Arn"]},
+            "C": {"Fn::GetAtt": ["Inner", "Outputs.Name"]}, "D": {"Ref": "Stage"},
+            "E": {"Fn::ImportValue": "base"}, "F": {"Fn::ImportValue": "nowhere"}}}},
+        "Outputs": {"Role": {"Value": {"Fn::GetAtt": ["Role", "Arn"]}}}}"#;
+    let base = r#"{"Resources": {"T": {"Type": "AWS::SNS::Topic", "Properties": {}}},
+        "Outputs": {"T": {"Value": {"Fn::GetAtt": ["T", "TopicName"]}, "Export": {"Name": "base"}}}}"#;
+    let deployed = environment(vec![
+        deployed("Base", base, &[("T", "arn:aws:sns:eu-west-1:1:t")], &[("T", "t")]),
+        deployed(
+            "Shop",
+            shop,
+            &[("Key", "k"), ("Role", "r"), ("Inner", "arn:i"), ("Stage", "prod"), ("Queue", "q")],
+            &[("Role", "arn:aws:iam::1:role/r")],
+        ),
+        deployed("Shop/Inner", r#"{"Resources": {}}"#, &[], &[("Name", "n")]),
+    ]);
+    let declarations = Declarations::new(&deployed);
+    let find = |id: &str| {
+        let subjects = declarations.subjects();
+        subjects.into_iter().find(|one| one.location.logical_id.as_str() == id).unwrap()
+    };
+    let mut states = States::new();
+    let state = |text: &str| json::parse(text).unwrap();
+    states.insert(Location::new("Shop", "Key"), state(r#"{"Arn": "arn:key"}"#));
+    states.insert(Location::new("Shop", "Stage"), state(r#"{"StageName": "prod"}"#));
+    let queue = declarations.declared(&find("Queue"), &states).properties;
+    assert_eq!(
+        json::to_compact(&queue.value),
+        r#"{"A":"arn:key","B":"arn:aws:iam::1:role/r","C":"n","D":"prod","E":"t"}"#
+    );
+    assert_eq!(queue.unknown, ["/F".parse().unwrap()]);
+    let stage = find("Stage");
+    let address = declarations.address(&stage, &declarations.declared(&stage, &states));
+    assert_eq!(address.unwrap().identifier, "a|prod");
+    let ids: Vec<String> =
+        declarations.subjects().iter().map(|one| one.location.to_string()).collect();
+    assert_eq!(ids, ["Base.T", "Shop.Key", "Shop.Queue", "Shop.Role", "Shop.Stage"]);
+}
+
+#[test]
+fn nothing_is_asked_of_what_cannot_be_told() {
+    let template = r#"{"Resources": {
+        "Custom": {"Type": "Custom::Thing", "Properties": {}},
+        "Policy": {"Type": "AWS::IAM::Policy", "Properties": {}},
+        "Queue": {"Type": "AWS::SQS::Queue", "Properties": {}}}}"#;
+    let serverless = r#"{"Transform": "AWS::Serverless-2016-10-31", "Resources": {
+        "Table": {"Type": "AWS::DynamoDB::Table", "Properties": {}}}}"#;
+    let all = [("Custom", "c"), ("Policy", "p"), ("Queue", "q"), ("Made", "m")];
+    let deployed = environment(vec![
+        deployed("Plain", template, &all, &[]),
+        deployed("Serverless", serverless, &[("Table", "t")], &[]),
+    ]);
+    let declarations = Declarations::new(&deployed);
+    let subjects = declarations.subjects();
+    let found: Vec<(&str, Option<Unverified>)> = subjects
+        .iter()
+        .map(|one| (one.location.logical_id.as_str(), declarations.hindrance(one)))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("Custom", Some(Unverified::Custom)),
+            ("Made", Some(Unverified::Macro)),
+            ("Policy", Some(Unverified::Unsupported)),
+            ("Queue", None),
+            ("Table", Some(Unverified::Macro)),
+        ]
+    );
 }
