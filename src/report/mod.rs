@@ -31,7 +31,8 @@ pub(crate) use ambiguity::{constructs as question_constructs, groups as ambiguit
 pub use asking::{Candidate, Known, Which, same};
 pub use aspects::{thanks, violation};
 pub use changes::{
-    CHANGES_MARKER, COMMENT_LIMIT, changes, changes_json, changes_markdown, spoken, with_action,
+    CHANGES_MARKER, COMMENT_LIMIT, changes, changes_json, changes_markdown, risks_json, spoken,
+    with_action,
 };
 pub use drift::{drift, drift_json, drift_markdown, verified, verified_json, verified_lines};
 pub use events::{event_json, event_line};

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use super::text::{columns, count, paint, plain};
-use super::{Style, finding, permissions_json};
-use crate::analyze::PermissionChange;
+use super::{Style, finding, permissions_json, risks_json};
+use crate::analyze::{ChangeReport, PermissionChange};
 use crate::deploy::{Danger, DeployedStack, Failure, Outcome, PlannedStack};
 use crate::model::Environment;
 use crate::plan::{Effect, EffectKind, Finding};
@@ -201,6 +201,7 @@ pub fn outlook_json(
     dangers: &[Danger],
     findings: &[(Environment, Finding)],
     permissions: &[(Environment, Vec<PermissionChange>)],
+    changes: &ChangeReport,
 ) -> Json {
     let effect = |effect: &Effect| {
         let (kind, properties) = match &effect.kind {
@@ -246,7 +247,7 @@ pub fn outlook_json(
         .map(|(environment, changes)| permissions_json(environment, changes))
         .collect();
     json!({"event": "outlook", "version": 1, "stacks": stacks, "dangers": dangers,
-        "findings": findings, "permissions": permissions})
+        "findings": findings, "permissions": permissions, "risks": risks_json(changes)})
 }
 
 /// Returns what was deployed as a JSON value.

@@ -108,8 +108,8 @@ impl Flow<'_> {
         if deployment.is_refused(choice) {
             return Err(Failure::PlanRefused);
         }
-        self.say_what_would_happen(&outlook)?;
         let changes = deployment.changes(&outlook, &self.rules);
+        self.say_what_would_happen(&outlook, &changes)?;
         self.arguments.report.write(&changes, self.terminal)?;
         if outlook.refusals().next().is_some() {
             return Err(Failure::PlanRefused);
@@ -221,11 +221,15 @@ impl Flow<'_> {
         }
     }
 
-    fn say_what_would_happen(&mut self, outlook: &Outlook) -> Result<(), Failure> {
+    fn say_what_would_happen(
+        &mut self,
+        outlook: &Outlook,
+        changes: &ChangeReport,
+    ) -> Result<(), Failure> {
         if self.arguments.output == Form::Json {
             let Outlook { stacks, dangers, findings, broadening, .. } = outlook;
-            let line = report::outlook_json(stacks, dangers, findings, broadening).to_string();
-            self.terminal.answer(&(line + "\n"))?;
+            let line = report::outlook_json(stacks, dangers, findings, broadening, changes);
+            self.terminal.answer(&format!("{line}\n"))?;
             return Ok(());
         }
         let style = self.arguments.style(false);

@@ -3,7 +3,7 @@
 //! others read.
 
 use serde::Serialize;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::analyze::model::{Certainty, ComponentKind, PropertyChange};
 use crate::analyze::{
@@ -223,6 +223,25 @@ fn risk(risk: Risk) -> &'static str {
         Risk::Unknown => "unknown",
         Risk::High => "high",
     }
+}
+
+/// Returns the changes of high risk, and those of which a rule says what is to be done, as a JSON
+/// value.
+pub fn risks_json(report: &ChangeReport) -> Json {
+    let mut found = Vec::new();
+    for one in &report.environments {
+        let spoken =
+            one.changes.iter().filter(|each| each.risk == Risk::High || each.action.is_some());
+        found.extend(spoken.map(|each| {
+            let place = each.place();
+            let place = place.map(|place| format!("{}.{}", place.stack, place.logical_id));
+            json!({"account": one.environment.account, "region": one.environment.region,
+                "resource": place.unwrap_or_default(), "type": each.subtype,
+                "risk": risk(each.risk), "rule": each.rule,
+                "action": each.action.map(action)})
+        }));
+    }
+    Json::Array(found)
 }
 
 fn action(action: Action) -> &'static str {

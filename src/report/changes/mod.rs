@@ -14,7 +14,7 @@ mod spoken;
 mod text;
 mod words;
 
-pub use json::changes_json;
+pub use json::{changes_json, risks_json};
 pub use markdown::{CHANGES_MARKER, COMMENT_LIMIT, changes_markdown};
 pub use spoken::{spoken, with_action};
 pub use text::changes;
