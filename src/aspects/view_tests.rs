@@ -294,7 +294,7 @@ fn what_was_mistyped_is_told_with_the_nearest_name() {
         (r#""match":{"type":"AWS::SQQS::*"}"#, "did you mean `AWS::SQS::*`?"),
         (r#""match":{"type":"AWS::DynamoDB::Tabel"}"#, "did you mean `AWS::DynamoDB::Table`?"),
         (r#""match":{"type":"AWS::DynamoDB::Table"}"#, "matches no resource"),
-        (r#""scope":"B/Ohter""#, "elsewhere; did you mean `B/Other`?"),
+        (r#""scope":"B/Othr""#, "elsewhere; did you mean `B/Other`?"),
     ] {
         let aspects = declared(&format!(r#"{{"id":"x",{aspect},"do":[{{"ignore":"Delay"}}]}}"#));
         let tree = std::slice::from_ref(&class);
