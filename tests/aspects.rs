@@ -167,6 +167,32 @@ fn a_replacement_that_only_the_forecast_sees_is_forbidden_too() {
 }
 
 #[test]
+fn whoever_does_not_move_what_moved_is_told_that_it_must_not_be_replaced() {
+    let place = Place::new();
+    let queue = json!({"Type": "AWS::SQS::Queue", "Properties": {"DelaySeconds": 3}});
+    place.seed(&assembly(&place, "before", &json!({"Old": queue})));
+    let after = assembly(&place, "after", &json!({"New": queue}));
+    let known = place.resources();
+    let forbid = json!({"id": "keep", "match": {"type": "AWS::SQS::*"},
+        "forbid": {"operation": "replace"}});
+    let file = json!({"refactor": {"aspects": [forbid]}});
+    std::fs::write(place.path().join("cdk.json"), file.to_string()).unwrap();
+    let deploy = ["deploy", "--local", "--all", "--yes", "--app", &after];
+    let without = ["--refactoring", "DEPLOY_WITHOUT_REFACTORING"];
+    let err = place.err(&[&deploy[..], &without].concat(), 3);
+    assert!(
+        err.contains(
+            "error: aspect `keep`: `App/New` (App.New): it was `App.Old`, and is not moved: the \
+             deployment would recreate it"
+        ),
+        "{err}"
+    );
+    assert_eq!(place.resources(), known);
+    place.out(&deploy);
+    assert_eq!(place.resources()["us-east-1 App.New"], known["us-east-1 App.Old"]);
+}
+
+#[test]
 fn what_an_aspect_forbids_is_not_done_and_nothing_is_changed() {
     let place = Place::new();
     team(&place, |_| {});

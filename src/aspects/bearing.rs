@@ -206,7 +206,8 @@ fn become_one(all: &[(Side, &Seen<'_>)]) -> bool {
                 origin[side].insert(before.clone());
             }
             let mut untouched: Vec<Written> = left.into_iter().map(Some).collect();
-            if untouched.is_empty() && edits.is_empty() {
+            // Of the items of a list some may be gone, and the others be there.
+            if property.ends_with(".*") || (untouched.is_empty() && edits.is_empty()) {
                 untouched.push(None);
             }
             for value in untouched {

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::AspectError;
 use super::bearing::Open;
 use super::coverage::Coverage;
-use super::presets::PREFIX;
+use super::edits::{Edits, overlap};
 use super::read::Declarations;
-use super::view::{Edit, Side, ViewRequest, Views, views};
+use super::view::{Side, ViewRequest, Views, views};
 use crate::compare::{
     self, Ambiguity, Comparison, Decisions, Difference, Evidence, FoundPair, Mapping, Place,
     Unpaired,
@@ -83,7 +83,7 @@ pub fn compare(
     let decisions = &Decisions { literal: aspects.literal, ..decisions.clone() };
     let first = compare::compare(environment, deployed, local, decisions)?;
     // What people declared is looked for even if there is nothing to tell: it may be mistyped.
-    if aspects.iter().all(|one| one.is_preset) {
+    if aspects.iter().all(|one| one.is_preset || !one.is_changing()) {
         let open = Open::of(&first);
         if open.is_empty() || !open.is_told_by_types(&aspects.list, deployed, local) {
             return Ok(Compared::plain(first));
@@ -447,68 +447,4 @@ fn by_location(comparison: &Comparison) -> BTreeMap<&Location, &[Difference]> {
     let changed =
         comparison.changed.iter().map(|it| (&it.place.location, it.differences.as_slice()));
     moved.chain(changed).collect()
-}
-
-/// Whether one of two properties is the other one, or within it.
-fn overlap(left: &str, right: &str) -> bool {
-    let within = |inner: &str, outer: &str| {
-        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
-    within(left, right) || within(right, left)
-}
-
-/// What was changed in the views, by resource.
-struct Edits<'e> {
-    deployed: BTreeMap<&'e Location, Vec<&'e Edit>>,
-    local: BTreeMap<&'e Location, Vec<&'e Edit>>,
-}
-
-impl<'e> Edits<'e> {
-    fn new(edits: &'e [Edit]) -> Self {
-        let mut this = Self { deployed: BTreeMap::new(), local: BTreeMap::new() };
-        for edit in edits {
-            let side = match edit.side {
-                Side::Deployed => &mut this.deployed,
-                Side::Local => &mut this.local,
-            };
-            side.entry(&edit.location).or_default().push(edit);
-        }
-        this
-    }
-
-    /// Returns the aspects that made two resources more alike, at a property or anywhere: they
-    /// changed something in one of them that they did not change in the same way in the other.
-    fn of(&self, old: &Location, new: &Location, property: Option<&str>) -> Vec<Text> {
-        let of = |side: &BTreeMap<&Location, Vec<&'e Edit>>,
-                  location: &Location|
-         -> Vec<&'e Edit> { side.get(location).cloned().unwrap_or_default() };
-        let (old, new) = (of(&self.deployed, old), of(&self.local, new));
-        let lacks = |edits: &[&Edit], one: &Edit| {
-            !edits.iter().any(|other| {
-                (&other.aspect, &other.property, &other.before)
-                    == (&one.aspect, &one.property, &one.before)
-            })
-        };
-        let mut aspects: BTreeSet<Text> = BTreeSet::new();
-        for (edits, others) in [(&old, &new), (&new, &old)] {
-            for edit in edits {
-                if lacks(others, edit)
-                    && property.is_none_or(|property| overlap(&edit.property, property))
-                {
-                    aspects.insert(edit.aspect.clone());
-                }
-            }
-        }
-        aspects.into_iter().collect()
-    }
-
-    /// Whether an aspect that somebody declared changed a resource.
-    fn are_declared(&self, side: Side, location: &Location) -> bool {
-        let side = match side {
-            Side::Deployed => &self.deployed,
-            Side::Local => &self.local,
-        };
-        let edits = side.get(location).into_iter().flatten();
-        edits.into_iter().any(|edit| !edit.aspect.starts_with(PREFIX))
-    }
 }

@@ -11,8 +11,9 @@
 //! - The declared ones: [`Declarations::parse`] reads and checks them, [`parse_ignore`] reads
 //!   `--ignore`, [`presets`] lists what is built in.
 //! - Aspects that change things edit *views* of both sides ([`views`]), never a stack that is
-//!   planned or deployed; [`compare()`] compares with them. Aspects that only look judge the
-//!   result ([`check()`]). Whatever finds nothing at all is told ([`Coverage::idle`]).
+//!   planned or deployed; [`compare()`] compares with them, where they have a bearing on anything
+//!   (`bearing`). Aspects that only look judge the result ([`check()`]); an [`Influence`] says what
+//!   both had to do with it. Whatever finds nothing at all is told ([`Coverage::idle`]).
 
 mod assets;
 mod attach;
@@ -22,6 +23,7 @@ mod compare;
 mod constructs;
 mod coverage;
 mod declaration;
+mod edits;
 mod error;
 mod influence;
 mod invoke;
@@ -30,6 +32,7 @@ mod pattern;
 mod presets;
 mod priority;
 mod read;
+mod read_values;
 mod read_work;
 mod shorthand;
 mod suggestion;

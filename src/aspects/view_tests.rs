@@ -179,6 +179,19 @@ fn ignoring_what_tells_resources_apart_neither_undoes_a_move_nor_swaps_what_stay
 }
 
 #[test]
+fn a_tag_that_only_one_side_has_can_be_ignored() {
+    let tagged = |id: &str, tags: &str| {
+        let body = format!(r#"{{"Tags":[{tags}]}}"#);
+        [stack("A", &format!("{{{}}}", queue(id, &format!("A/{id}/Resource"), &body)))]
+    };
+    let deployed = tagged("X", r#"{"Key":"sha","Value":"1"},{"Key":"team","Value":"x"}"#);
+    let local = tagged("Y", r#"{"Key":"team","Value":"x"}"#);
+    let aspects = declared(r#"{"id":"sha","do":[{"ignoreTags":["sha"]}]}"#);
+    assert_eq!(moves(&run(&aspects, &deployed, &local)), ["A.X A.Y"]);
+    assert_eq!(moves(&run(&aspects, &local, &deployed)), ["A.Y A.X"]);
+}
+
+#[test]
 fn twins_that_an_aspect_makes_become_a_question_and_no_guess() {
     let tagged = |id: &str, sha: &str| {
         let body = format!(r#"{{"Tags":[{{"Key":"sha","Value":"{sha}"}}]}}"#);

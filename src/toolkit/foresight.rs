@@ -23,8 +23,8 @@ impl Prepared {
         }
         for (environment, sides) in &self.environments {
             let Some(deployed) = &sides.account else { continue };
-            let plan = self.plans.iter().map(|one| &one.plan);
-            let plan = plan.into_iter().find(|plan| plan.environment() == *environment);
+            let mut plans = self.plans.iter().map(|one| &one.plan);
+            let plan = plans.find(|plan| plan.environment() == *environment);
             let moved = plan.map(|plan| plan::after(deployed, plan));
             let roots = sides.local.iter().filter(|stack| stack.parent.is_none());
             let selected = roots.filter(|stack| self.basis.takes(environment, &stack.name));

@@ -83,8 +83,8 @@ impl Deployment {
         }
         for forecast in &self.outlook(Choice::Move)?.forecasts {
             let Prepared { aspects, environments, plans, outcome, .. } = &mut self.prepared;
-            let plans = plans.iter().map(|one| &one.plan);
-            let plan = plans.into_iter().find(|one| one.environment() == forecast.environment);
+            let mut plans = plans.iter().map(|one| &one.plan);
+            let plan = plans.find(|one| one.environment() == forecast.environment);
             let sides = environments.iter().find(|(other, _)| *other == forecast.environment);
             if let Some((_, sides)) = sides {
                 foresight::judge(aspects, (forecast, plan), sides, outcome)?;
