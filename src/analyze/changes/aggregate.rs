@@ -83,19 +83,20 @@ pub struct Happens {
 /// Returns the changes of an environment as a tree: a group for each risk, the highest first. Each
 /// change is in one of them; the groups in these, one for each type, share no change either.
 pub fn aggregate(report: &EnvironmentReport) -> Vec<Group> {
-    aggregate_where(report, |_| true)
+    aggregate_where(report, |_, _| true)
 }
 
-/// Returns some of the changes of an environment as [`aggregate`] does.
+/// Returns some of the changes of an environment as [`aggregate`] does. What is wanted is asked for
+/// with the place of the change in the list.
 pub fn aggregate_where(
     report: &EnvironmentReport,
-    is_wanted: impl Fn(&ComponentChange) -> bool,
+    is_wanted: impl Fn(usize, &ComponentChange) -> bool,
 ) -> Vec<Group> {
     let units: Vec<Unit<'_>> = report
         .changes
         .iter()
         .enumerate()
-        .filter(|(_, change)| is_wanted(change))
+        .filter(|(member, change)| is_wanted(*member, change))
         .flat_map(|(member, change)| Unit::of(member, change))
         .collect();
     let by_risk = split(&units, |unit| Reverse(unit.change.risk));

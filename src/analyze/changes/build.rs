@@ -326,6 +326,10 @@ impl<'a> Builder<'a> {
         let effect = match (known, fate.map(|fate| fate.kind)) {
             (Some(_), Some(FateKind::Update)) => ChangeEffect::Update,
             (_, _) if properties.is_empty() => ChangeEffect::Nothing,
+            // The forecast does not follow what is only possible.
+            (Some(_), _) if properties.iter().any(may_follow) => {
+                return (ChangeEffect::Update, Certainty::Possible);
+            }
             (Some(_), _) => ChangeEffect::TemplateOnly,
             (None, _) if is.kind != ComponentKind::Resource => ChangeEffect::Update,
             (None, _) if properties.iter().all(is_for_templates) => ChangeEffect::TemplateOnly,
@@ -351,6 +355,11 @@ impl<'a> Builder<'a> {
         }
         worst.unwrap_or_default()
     }
+}
+
+/// Whether a property refers, as before, to something that may be another one afterwards.
+fn may_follow(property: &PropertyReport) -> bool {
+    property.cause.is_some() && property.old == property.new && !is_for_templates(property)
 }
 
 /// Whether CloudFormation does nothing when the property changes: it is about the template.

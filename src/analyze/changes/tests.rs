@@ -118,6 +118,19 @@ fn the_forecast_has_the_last_word_on_replacements() {
 }
 
 #[test]
+fn what_refers_to_something_that_may_be_replaced_may_be_updated() {
+    let key = r#"[{"AttributeName": "b", "KeyType": "HASH"}]"#;
+    let after = TABLE.replace("\"KeySchema\": []", &format!("\"KeySchema\": {key}"));
+    // The forecast says nothing of what follows only perhaps.
+    let replaced = fate(FateKind::Replace(Certainty::Possible), &["Properties.KeySchema"]);
+    let fates = known(&["A"], &[("A", "Table", replaced)]);
+    let found = report(&[stack("A", TABLE)], &[stack("A", &after)], Some(&fates));
+    assert_eq!(shown(&found)[1], "A.Reader Update Possible Unknown");
+    let cause = found.changes[1].properties[0].cause.as_deref();
+    assert_eq!(cause, Some("`A.Table` may be replaced"));
+}
+
+#[test]
 fn what_is_in_a_stack_that_the_app_does_not_have_any_more_stays() {
     let before = [stack("A", TABLE), stack("Old", r#"{"Topic": {"Type": "AWS::SNS::Topic"}}"#)];
     let found = report(&before, &[stack("A", TABLE)], Some(&known(&["A"], &[])));

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::permits::Permits;
 use super::phrase::Phrase;
 use super::words;
 use crate::analyze::model::{Certainty, PropertyChange};
@@ -14,6 +15,9 @@ use crate::report::Style;
 
 /// Longest value that is shown where not everything is asked for.
 const VALUE_WIDTH: usize = 80;
+/// What the built-in rule says of what is lost (`data/default-rules.yaml`): less than the change
+/// says of itself.
+const IS_LOST: &str = "data or an identity is lost";
 
 /// Changes of which all is the same but the place.
 pub(super) struct Block<'r> {
@@ -34,6 +38,8 @@ pub(super) struct Says<'r> {
     pub(super) reason: Option<Phrase>,
     /// Why it is taken for the same in spite of another place.
     pub(super) evidence: Option<&'r str>,
+    /// What is permitted more than before, unless properties say it.
+    pub(super) permits: Vec<Phrase>,
     /// The nearest first.
     pub(super) causes: &'r [String],
     pub(super) properties: Vec<Line>,
@@ -60,10 +66,11 @@ pub(super) fn blocks<'r>(
     style: Style,
 ) -> Vec<Block<'r>> {
     let mut known: BTreeMap<(Happens, Phrase, Says<'r>), (usize, Vec<Phrase>)> = BTreeMap::new();
+    let permits = Permits::of(report);
     for (number, member) in members.iter().enumerate() {
         let Some(change) = report.changes.get(*member) else { continue };
         let component = words::component(change.kind, change.subtype.as_ref());
-        let key = (Happens::of(change), component, says(change, style));
+        let key = (Happens::of(change), component, says(change, &permits, style));
         let entry = known.entry(key).or_insert_with(|| (number, Vec::new()));
         entry.1.push(words::place(change, style));
     }
@@ -77,15 +84,17 @@ pub(super) fn blocks<'r>(
     blocks.into_iter().map(|(_, block)| block).collect()
 }
 
-fn says(change: &ComponentChange, style: Style) -> Says<'_> {
+fn says<'r>(change: &'r ComponentChange, permits: &Permits<'_>, style: Style) -> Says<'r> {
     let shown = properties(change, style);
+    let is_told = shown.iter().any(|one| one.broadens_permissions);
     Says {
         danger: change.danger.as_deref(),
         reason: reason(change),
         evidence: change.evidence.as_deref().filter(|_| style.verbose || style.explain),
+        permits: if is_told { Vec::new() } else { permits.lines(change) },
         causes: &change.causes,
         more: change.properties.len() - shown.len(),
-        properties: shown.into_iter().map(|one| line(one, &change.causes, style)).collect(),
+        properties: shown.into_iter().map(|one| line(one, change, style)).collect(),
     }
 }
 
@@ -95,13 +104,20 @@ fn reason(change: &ComponentChange) -> Option<Phrase> {
         Some(Action::Reject) => "rejected",
         Some(Action::None) | None => "",
     };
-    let rule = change.rule.as_ref().map(|rule| Phrase::default().prose(rule)).unwrap_or_default();
+    // That it is of high risk says the heading above it.
+    let is_known = change.risk == Risk::High;
+    let rule = change.rule.as_ref();
+    let rule = rule.filter(|rule| !is_known || change.danger.is_none() || *rule != IS_LOST);
+    let rule = rule.map(|rule| Phrase::default().prose(rule)).unwrap_or_default();
     let phrase = match (rule.is_empty(), action.is_empty()) {
         (true, true) => return None,
         (_, true) => rule,
         (true, false) => Phrase::default().words(action),
         (false, false) => rule.words(&format!(" ({action})")),
     };
+    if is_known {
+        return Some(phrase);
+    }
     let risk = words::risk(change.risk).to_lowercase();
     Some(Phrase::default().words(&format!("{risk}: ")).and(phrase))
 }
@@ -126,7 +142,7 @@ fn properties(change: &ComponentChange, style: Style) -> Vec<&PropertyReport> {
     shown
 }
 
-fn line(property: &PropertyReport, causes: &[String], style: Style) -> Line {
+fn line(property: &PropertyReport, change: &ComponentChange, style: Style) -> Line {
     let width = if style.verbose { usize::MAX } else { VALUE_WIDTH };
     let (old, new) = (property.old.as_ref(), property.new.as_ref());
     let is_shown = property.change != PropertyChange::Move && old != new;
@@ -138,7 +154,7 @@ fn line(property: &PropertyReport, causes: &[String], style: Style) -> Line {
         values: words::values(property.change, old, new, width),
         old: text(old, old_text),
         new: text(new, new_text),
-        remarks: words::remarks(property, causes),
+        remarks: words::remarks(property, change),
     }
 }
 

@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 
 use super::blocks::{Block, Line, blocks};
+use super::moves::{Way, ways};
 use super::phrase::{Phrase, fence, span};
 use super::rows::{Row, rows};
-use super::{dangers, is_dangerous, words};
+use super::{dangers, is_dangerous, only_moves, words};
 use crate::analyze::{
-    ChangeReport, Common, EnvironmentReport, Group, PermissionChange, StackFate, aggregate_where,
+    ChangeReport, Common, ComponentChange, EnvironmentReport, Group, Happens, PermissionChange,
+    StackFate, aggregate_where,
 };
 use crate::report::text::count;
 use crate::report::{Style, permissions};
@@ -157,8 +159,11 @@ fn environment(report: &EnvironmentReport) -> Vec<Section> {
     let (broader, other): (Vec<_>, Vec<_>) =
         report.permissions.iter().cloned().partition(|change| change.broadens);
     sections.extend(permitted(report, &broader, Weight::Broader));
+    sections.push(constructs(report, style));
     sections.extend(moves(report, style));
-    for group in aggregate_where(report, |change| !is_dangerous(change)) {
+    // What only moves is listed there.
+    let is_listed = |change: &_| is_dangerous(change) || only_moves(change);
+    for group in aggregate_where(report, |_, change| !is_listed(change)) {
         sections.push(rest(report, &group, style));
     }
     sections.extend(permitted(report, &other, Weight::Permissions));
@@ -201,6 +206,7 @@ fn part(block: &Block<'_>, places: &[Phrase]) -> Unit {
     let prose = |text: &str| Phrase::default().prose(text).markdown();
     lines.extend(says.danger.map(|danger| format!("  - **{}**", prose(danger))));
     lines.extend(says.reason.iter().map(|reason| format!("  - {}", reason.markdown())));
+    lines.extend(says.permits.iter().map(|one| format!("  - {}", one.markdown())));
     if !says.causes.is_empty() {
         let causes: Vec<String> = says.causes.iter().map(|cause| prose(cause)).collect();
         lines.push(format!("  - because {}", causes.join(", since ")));
@@ -227,13 +233,32 @@ fn details(title: &str) -> String {
 
 const END: &str = "\n</details>\n";
 
+/// The constructs that have moved.
+fn constructs(report: &EnvironmentReport, style: Style) -> Section {
+    let ways = ways(report);
+    let line = |way: &Way<'_>| {
+        let number = format!("{} × ", way.members.len());
+        let line = Phrase::default().words(&number).and(way.phrase());
+        let text = format!("- {}\n", line.markdown());
+        Unit { weight: Weight::Moves, text, number: way.members.len() }
+    };
+    let mut units: Vec<Unit> = ways.iter().take(style.limit()).map(line).collect();
+    if let Some(more) = ways.len().checked_sub(units.len()).filter(|more| *more > 0) {
+        let text = format!("- … and {} more\n", count(more, "construct"));
+        units.push(Unit { weight: Weight::Moves, text, number: 0 });
+    }
+    Section { before: "\n**Moved**\n\n".to_owned(), units, after: "" }
+}
+
+/// Everything that moves; what else happens to it is told with the rest.
 fn moves(report: &EnvironmentReport, style: Style) -> Option<Section> {
-    let moved: Vec<_> =
-        report.changes.iter().filter(|change| change.is_moved() && !is_dangerous(change)).collect();
+    let is_moved = |one: &&ComponentChange| one.is_moved() && !is_dangerous(one);
+    let moved: Vec<_> = report.changes.iter().filter(is_moved).collect();
     let units = moved.iter().map(|change| {
         let component = words::component(change.kind, change.subtype.as_ref());
         let line = component.words(" ").and(words::place(change, style));
-        let text = format!("- `[≡]` {}\n", line.markdown());
+        let sign = Happens::of(change).sign();
+        let text = format!("- `{sign}` {}\n", line.markdown());
         Unit { weight: Weight::Moves, text, number: 1 }
     });
     let before = details(&count(moved.len(), "move"));

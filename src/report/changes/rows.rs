@@ -16,6 +16,8 @@ use crate::report::text::squeezed;
 const VALUE_WIDTH: usize = 40;
 /// Longest name of a place that is shown.
 const NAME_WIDTH: usize = 50;
+/// Longest name of one of two places.
+const PAIR_WIDTH: usize = 40;
 /// How many places are named.
 const NAMED: usize = 2;
 /// How many properties are named.
@@ -132,7 +134,9 @@ fn what(common: &[Common], happens: Option<Happens>) -> Phrase {
             Common::Properties { paths, replaces, risk } => {
                 property = self::paths(paths, change);
                 // What replaces it for certain is all that is said of what is replaced.
-                remarks.push(words::replaces(replaces.filter(|_| !is_replaced)));
+                let certainty = happens.map_or(Certainty::Certain, |happens| happens.certainty);
+                let replaces = replaces.filter(|_| !is_replaced);
+                remarks.push(words::replaces(replaces.map(|one| words::at_most(one, certainty))));
                 if *risk == Risk::High {
                     remarks.push(Phrase::default().words("high risk"));
                 }
@@ -187,8 +191,8 @@ fn paths(paths: &[String], change: PropertyChange) -> Phrase {
 fn places(report: &EnvironmentReport, members: &[usize], style: Style) -> Phrase {
     let all: Vec<&ComponentChange> =
         members.iter().filter_map(|member| report.changes.get(*member)).collect();
-    let is_moved = all.first().is_some_and(|change| change.is_moved());
-    if is_moved && all.len() > NAMED {
+    let is_moved = all.first().is_some_and(|change| change.has_another_place());
+    if is_moved && all.len() > 1 {
         return between(&all);
     }
     let named = all.iter().take(NAMED).map(|change| short(change, style));
@@ -200,9 +204,11 @@ fn places(report: &EnvironmentReport, members: &[usize], style: Style) -> Phrase
 }
 
 fn short(change: &ComponentChange, style: Style) -> Phrase {
-    let code = |text: &str| Phrase::default().code(squeezed(text, NAME_WIDTH));
+    let is_pair = change.has_another_place();
+    let width = if is_pair { PAIR_WIDTH } else { NAME_WIDTH };
+    let code = |text: &str| Phrase::default().code(squeezed(text, width));
     match (&change.before, &change.after) {
-        (Some(before), Some(after)) if change.has_another_place() => {
+        (Some(before), Some(after)) if is_pair => {
             code(&words::name(before, style)).words(" → ").and(code(&words::name(after, style)))
         }
         _ => change.place().map(|place| code(&words::name(place, style))).unwrap_or_default(),

@@ -1,7 +1,10 @@
 use super::sample::{change, environment, property, quiet, report};
 use super::*;
 use crate::analyze::model::Certainty;
-use crate::analyze::{ChangeEffect, ChangeReport, EnvironmentReport, PropertyReport, StackFate};
+use crate::analyze::{
+    ChangeEffect, ChangeReport, EnvironmentReport, PermissionChange, PermissionKind,
+    PropertyReport, StackFate,
+};
 use crate::model::{Environment, Value};
 use crate::report::{Style, text};
 use crate::template::json::parse;
@@ -146,19 +149,79 @@ fn four_hundred_changes_of_ten_shapes_are_a_page() {
 }
 
 #[test]
-fn equal_dangers_are_said_once_with_every_place() {
+fn equal_dangers_are_said_once_with_their_first_places() {
     let high = |n: usize| {
         let mut one = change("T", &format!("A.X{n}"), &format!("A.X{n}"), ChangeEffect::Remove);
         one.risk = Risk::High;
         one.danger = Some("It is deleted with all that it holds.".into());
         one
     };
-    let text = terminal(&of((0..30).map(high).collect()), Style::default());
-    assert_eq!(text.matches("It is deleted").count(), 1, "{text}");
-    for n in 0..30 {
-        assert!(text.contains(&format!("A.X{n}\n")), "{text}");
+    let report = of((0..30).map(high).collect());
+    for (style, shown) in [(Style::default(), 10), (VERBOSE, 30)] {
+        let text = terminal(&report, style);
+        assert_eq!(text.matches("It is deleted").count(), 1, "{text}");
+        for n in 0..30 {
+            assert_eq!(text.contains(&format!("A.X{n}\n")), n < shown, "{text}");
+        }
+        assert_eq!(text.contains("… and 20 more (--verbose lists them)"), shown < 30, "{text}");
+        assert!(text.contains("30 removals (high risk)"), "{text}");
     }
-    assert!(text.contains("30 removals (high risk)"), "{text}");
+}
+
+#[test]
+fn the_gravest_dangers_come_first() {
+    let high = |place: &str, danger: Option<&str>, certainty| ComponentChange {
+        risk: Risk::High,
+        danger: danger.map(Into::into),
+        certainty,
+        ..change("T", place, place, ChangeEffect::Replace)
+    };
+    let text = terminal(
+        &of(vec![
+            high("A.Broader", None, Certainty::Certain),
+            high("A.MayBeLost", Some("It may be lost."), Certainty::Possible),
+            high("A.Lost", Some("It is lost."), Certainty::Certain),
+        ]),
+        Style::default(),
+    );
+    let at = ["A.Lost", "A.MayBeLost", "A.Broader"].map(|place| text.find(place).unwrap());
+    assert!(at.is_sorted(), "{text}");
+}
+
+#[test]
+fn what_a_new_policy_permits_is_said_beside_it() {
+    let policy = ComponentChange {
+        risk: Risk::High,
+        ..change("AWS::S3::BucketPolicy", "", "Files.Policy", ChangeEffect::Add)
+    };
+    let broader = environment().permissions.into_iter().find(|one| one.broadens).unwrap();
+    let permissions = vec![PermissionChange {
+        stack: "Files".into(),
+        logical_id: "Policy".into(),
+        kind: PermissionKind::Statement,
+        added: true,
+        text: ["Allow", "s3:GetObject\ns3:ListBucket", "${Files.Images.Arn}/*", "*", ""]
+            .map(str::to_owned)
+            .to_vec(),
+        ..broader
+    }];
+    let one = EnvironmentReport { changes: vec![policy], permissions, ..quiet() };
+    let report = ChangeReport { environments: vec![one] };
+    let text = terminal(&report, Style::default());
+    let line = "+ Allow s3:GetObject, s3:ListBucket on ${Files.Images.Arn}/* to *";
+    assert!(text.contains(line), "{text}");
+    let text = changes_markdown(&report, COMMENT_LIMIT);
+    assert!(text.contains("- `+` `Allow` `s3:GetObject, s3:ListBucket` on"), "{text}");
+}
+
+#[test]
+fn a_comment_lists_what_only_moves_once() {
+    let text = changes_markdown(&report(), COMMENT_LIMIT);
+    for change in environment().changes.iter().filter(|one| only_moves(one)) {
+        let place = change.before.as_ref().unwrap();
+        let name = format!("`{}.{}`", place.stack, place.logical_id);
+        assert_eq!(text.matches(&name).count(), 1, "{name}: {text}");
+    }
 }
 
 #[test]

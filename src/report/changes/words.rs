@@ -139,14 +139,15 @@ pub(super) fn path(property: &PropertyReport) -> Phrase {
 
 /// What is to be known of the change of a property besides its values. What its component follows
 /// from is not said again.
-pub(super) fn remarks(property: &PropertyReport, causes: &[String]) -> Phrase {
+pub(super) fn remarks(property: &PropertyReport, change: &ComponentChange) -> Phrase {
     let words = |is: bool, words: &str| {
         if is { Phrase::default().words(words) } else { Phrase::default() }
     };
-    let cause = property.cause.as_ref().filter(|cause| !causes.contains(cause));
+    let cause = property.cause.as_ref().filter(|cause| !change.causes.contains(cause));
+    let certainty = |one: Certainty| at_most(one, change.certainty);
     Phrase::joined(
         [
-            replaces(property.replaces),
+            replaces(property.replaces.map(certainty)),
             words(property.broadens_permissions, "broadens permissions"),
             words(property.risk == Risk::High && !property.broadens_permissions, "high risk"),
             words(property.name_only, "only the name"),
@@ -154,6 +155,12 @@ pub(super) fn remarks(property: &PropertyReport, causes: &[String]) -> Phrase {
         ],
         ", ",
     )
+}
+
+/// Returns a certainty that is no greater than another one: what a property would do to its
+/// resource is only possible if it is not certain that the property changes.
+pub(super) fn at_most(one: Certainty, other: Certainty) -> Certainty {
+    if other == Certainty::Possible { other } else { one }
 }
 
 /// What the change of a property does to its resource.

@@ -6,10 +6,13 @@ use super::danger::Entry;
 use super::markup::Markup;
 use super::{changes, permissions, words};
 use crate::analyze::{ComponentChange, PropertyReport, Risk};
+use crate::report::text::both;
 
 /// So many cards of a list are shown before the rest is folded up, and so many lines of a card.
 const CARDS: usize = 12;
 const LINES: usize = 6;
+/// Longest value that a card shows.
+const VALUE_WIDTH: usize = 40;
 
 /// Writes a list of dangers. `names_environment`: there are several.
 pub(super) fn cards(out: &mut Markup, entries: &[&Entry<'_>], names_environment: bool) {
@@ -90,6 +93,9 @@ fn single(out: &mut Markup, entry: &Entry<'_>, names_environment: bool) {
 fn permission(out: &mut Markup, card: &[&Entry<'_>], names_environment: bool) {
     if let Some(first) = card.first() {
         who(out, first, true, names_environment);
+        if let Some((_, change)) = first.change {
+            changes::causes(out, &change.causes);
+        }
     }
     limited(out, card, (LINES, "perm"), |out, entry| {
         out.raw("<li>");
@@ -158,7 +164,11 @@ fn properties(out: &mut Markup, change: &ComponentChange) {
     let high: Vec<&PropertyReport> = change.properties.iter().filter(is_high).collect();
     let shown = high.len().min(LINES);
     for (at, one) in high[..shown].iter().enumerate() {
-        out.raw(if at == 0 { "<p class=\"why\">in " } else { ", " }).code(one.path());
+        out.raw(if at == 0 { "<p class=\"why\">" } else { ", " }).code(one.path());
+        let (old, new) = both(one.old.as_ref(), one.new.as_ref(), VALUE_WIDTH);
+        if one.old.is_some() && one.new.is_some() && old != new {
+            out.raw(" ").code(&old).raw(" → ").code(&new);
+        }
     }
     if shown < high.len() {
         out.raw(" and ").number(high.len() - shown).raw(" more");

@@ -46,7 +46,11 @@ impl Why {
                 ["permission becomes broader", "permissions become broader"],
             ),
             Self::Rejected => ("rejected", "Rejected by a rule", ["rejected by a rule"; 2]),
-            Self::Other => ("other", "High risk for other reasons", ["of high risk"; 2]),
+            Self::Other => (
+                "other",
+                "High risk for other reasons",
+                ["of high risk for another reason", "of high risk for other reasons"],
+            ),
             Self::Accepted => {
                 ("accepted", "Dangerous, but of low risk by a rule", ["accepted by a rule"; 2])
             }
