@@ -102,7 +102,7 @@ fn all_wrong(step: usize, is_written_otherwise: bool) -> String {
     let mut all = Vec::new();
     for (number, construct) in constructs.iter().enumerate() {
         for (situation, (before, after)) in SITUATIONS.iter().enumerate() {
-            if (number + situation) % step == 0 {
+            if (number + situation).is_multiple_of(step) {
                 let seed = is_written_otherwise.then(|| u64::try_from(number).unwrap());
                 all.extend(wrong(construct, before, after, seed));
             }

@@ -192,7 +192,7 @@ fn become_one(all: &[(Side, &Seen<'_>)]) -> bool {
         let side = usize::from(*side == Side::Local);
         let mut values: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (key, value) in one.body.iter() {
-            collect(value, key.to_string(), &changed, one.types, &mut values);
+            collect(value, key, &changed, one.types, &mut values);
         }
         for property in &changed {
             let none = Vec::new();
@@ -222,23 +222,23 @@ fn become_one(all: &[(Side, &Seen<'_>)]) -> bool {
 /// Collects the values at wanted properties.
 fn collect<'w>(
     value: &Value,
-    property: String,
+    property: &str,
     wanted: &BTreeSet<&'w str>,
     types: &Types,
     into: &mut BTreeMap<&'w str, Vec<String>>,
 ) {
-    if let Some(known) = wanted.get(property.as_str()) {
+    if let Some(known) = wanted.get(property) {
         into.entry(known).or_default().push(nameless(value, types));
     }
     match value {
         Value::Array(items) => {
             for item in items {
-                collect(item, format!("{property}.*"), wanted, types, into);
+                collect(item, &format!("{property}.*"), wanted, types, into);
             }
         }
         Value::Object(object) => {
             for (key, value) in object.iter() {
-                collect(value, format!("{property}.{key}"), wanted, types, into);
+                collect(value, &format!("{property}.{key}"), wanted, types, into);
             }
         }
         _ => {}

@@ -119,7 +119,7 @@ impl PropertyPattern {
     }
 
     /// Returns a pattern of other parts, of which the first is an attribute of resources.
-    pub(super) fn with_parts(&self, parts: Vec<Text>) -> Self {
+    pub(super) fn of_parts(parts: Vec<Text>) -> Self {
         Self { parts }
     }
 

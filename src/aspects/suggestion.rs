@@ -89,5 +89,5 @@ pub(super) fn nearest_place(wanted: &PropertyPattern, known: &BTreeSet<Text>) ->
     // The first part is an attribute of resources, and was checked.
     let at = (1..parts.len()).find(|at| is_literal(&parts[*at]) && !known.contains(&parts[*at]))?;
     parts[at] = closest(&parts[at], known.iter().map(Text::as_str))?.into();
-    Some(wanted.with_parts(parts).to_string())
+    Some(PropertyPattern::of_parts(parts).to_string())
 }

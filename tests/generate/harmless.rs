@@ -79,7 +79,7 @@ fn scalars(value: &mut Value, dice: &mut Dice) {
         }
         _ => None,
     };
-    if let Some(other) = other.filter(|_| dice.roll(0) % 2 == 0) {
+    if let Some(other) = other.filter(|_| dice.roll(0).is_multiple_of(2)) {
         *value = other;
         return;
     }
