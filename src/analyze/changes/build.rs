@@ -227,6 +227,9 @@ impl<'a> Builder<'a> {
             return None;
         }
         let mut properties = self.properties.of(operations, is.or(was));
+        if self.foretells(component) {
+            properties.retain(|one| !is_unmoved(one) || fate.is_some_and(|fate| says(fate, one)));
+        }
         let (effect, certainty) = self.effect((was, is), operations, fate, &properties);
         let location = Location::new(&component.stack, &component.name);
         let moved = was.zip(is).is_some_and(|(was, is)| place(was).differs(&place(is)));
@@ -281,6 +284,12 @@ impl<'a> Builder<'a> {
         (is_deployed || !leaves).then_some(fate)
     }
 
+    /// Whether a forecast says everything that happens to a component.
+    fn foretells(&self, component: &Component) -> bool {
+        let is_resource = component.kind == ComponentKind::Resource;
+        self.request.fates.is_some_and(|fates| is_resource && fates.covers(&component.stack))
+    }
+
     /// Returns what happens, apart from a move, and whether that is certain.
     fn effect(
         &self,
@@ -319,21 +328,18 @@ impl<'a> Builder<'a> {
         {
             return (ChangeEffect::Replace, certainty);
         }
-        let known = self
-            .request
-            .fates
-            .filter(|fates| is.kind == ComponentKind::Resource && fates.covers(&is.stack));
+        let known = self.foretells(is);
         let effect = match (known, fate.map(|fate| fate.kind)) {
-            (Some(_), Some(FateKind::Update)) => ChangeEffect::Update,
+            (true, Some(FateKind::Update)) => ChangeEffect::Update,
             (_, _) if properties.is_empty() => ChangeEffect::Nothing,
             // The forecast does not follow what is only possible.
-            (Some(_), _) if properties.iter().any(may_follow) => {
+            (true, _) if properties.iter().any(may_follow) => {
                 return (ChangeEffect::Update, Certainty::Possible);
             }
-            (Some(_), _) => ChangeEffect::TemplateOnly,
-            (None, _) if is.kind != ComponentKind::Resource => ChangeEffect::Update,
-            (None, _) if properties.iter().all(is_for_templates) => ChangeEffect::TemplateOnly,
-            (None, _) => ChangeEffect::Update,
+            (true, _) => ChangeEffect::TemplateOnly,
+            (false, _) if is.kind != ComponentKind::Resource => ChangeEffect::Update,
+            (false, _) if properties.iter().all(is_for_templates) => ChangeEffect::TemplateOnly,
+            (false, _) => ChangeEffect::Update,
         };
         (effect, certain)
     }
@@ -355,6 +361,24 @@ impl<'a> Builder<'a> {
         }
         worst.unwrap_or_default()
     }
+}
+
+/// Whether a property is written as before, and no replacement changes what it comes to: it refers
+/// to something that is declared in another way, such as a parameter. Whether its value changes is
+/// for the forecast to say.
+fn is_unmoved(property: &PropertyReport) -> bool {
+    property.cause.is_none()
+        && property.old == property.new
+        && property.old_path == property.new_path
+}
+
+/// Whether a forecast names a property, what it is in, or what is in it.
+fn says(fate: &Fate, property: &PropertyReport) -> bool {
+    let is_in = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let path = property.path();
+    fate.properties.iter().any(|one| is_in(one, path) || is_in(path, one))
 }
 
 /// Whether a property refers, as before, to something that may be another one afterwards.

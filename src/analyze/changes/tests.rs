@@ -131,6 +131,25 @@ fn what_refers_to_something_that_may_be_replaced_may_be_updated() {
 }
 
 #[test]
+fn what_refers_to_a_parameter_changes_only_if_the_forecast_says_so() {
+    let stack = |allowed: &str| {
+        let text = format!(
+            r#"{{"Parameters": {{"P": {{"Type": "String", "AllowedValues": [{allowed}]}}}},
+            "Resources": {{"Reader": {{"Type": "AWS::SSM::Parameter", "Properties":
+            {{"Type": "String", "Value": {{"Ref": "P"}}}}}}}}}}"#
+        );
+        Stack::new("A", check(json::parse(&text).unwrap()).unwrap())
+    };
+    let (before, after) = ([stack(r#""a""#)], [stack(r#""a", "b""#)]);
+    let found = report(&before, &after, Some(&known(&["A"], &[])));
+    assert_eq!(shown(&found), ["A.P Update Certain Unknown"]);
+    let fates = known(&["A"], &[("A", "Reader", fate(FateKind::Update, &["Properties.Value"]))]);
+    let found = report(&before, &after, Some(&fates));
+    assert_eq!(shown(&found)[0], "A.Reader Update Certain Unknown");
+    assert_eq!(found.changes[0].properties[0].path(), "Properties.Value");
+}
+
+#[test]
 fn what_is_in_a_stack_that_the_app_does_not_have_any_more_stays() {
     let before = [stack("A", TABLE), stack("Old", r#"{"Topic": {"Type": "AWS::SNS::Topic"}}"#)];
     let found = report(&before, &[stack("A", TABLE)], Some(&known(&["A"], &[])));

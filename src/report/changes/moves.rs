@@ -48,11 +48,34 @@ pub(super) fn ways(report: &EnvironmentReport) -> Vec<Way<'_>> {
         let key = (from[..from.len() - kept].to_vec(), to[..to.len() - kept].to_vec());
         groups.entry(key).or_default().push((member, rest));
     }
-    let all = groups.into_iter().flat_map(|((from, to), members)| named(&from, &to, &members));
+    let kept = kept(report);
+    let all = groups.into_iter().flat_map(|((from, to), members)| {
+        // Where nothing is left the construct itself moved, or has another name.
+        let prefix = from.join("/") + "/";
+        let next = kept.get(kept.partition_point(|path| **path < *prefix));
+        match next.is_some_and(|path| path.starts_with(&prefix)) {
+            true => named(&from, &to, &members),
+            false => vec![whole(&from, &to, &members)],
+        }
+    });
     let mut ways: Vec<Way<'_>> = merged(all.collect());
     ways.retain(|way| way.members.len() > 1);
     ways.sort_by_key(|way| way.members.first().copied());
     ways
+}
+
+/// The construct paths of everything that there is afterwards, sorted.
+fn kept(report: &EnvironmentReport) -> Vec<&str> {
+    let changed = report.changes.iter().filter_map(|change| change.after.as_ref());
+    let places = changed.chain(report.unchanged.iter().map(|(_, place)| place));
+    let mut paths: Vec<&str> = places.filter_map(|place| place.path.as_deref()).collect();
+    paths.sort_unstable();
+    paths
+}
+
+fn whole<'r>(from: &[&'r str], to: &[&'r str], members: &[(usize, Vec<&'r str>)]) -> Way<'r> {
+    let members = members.iter().map(|(member, _)| *member).collect();
+    Way { from: from.to_vec(), to: to.to_vec(), members }
 }
 
 /// The construct paths of a resource that moved to another construct.
@@ -75,8 +98,7 @@ fn named<'r>(from: &[&'r str], to: &[&'r str], members: &[(usize, Vec<&'r str>)]
     let next = |rest: &[&'r str]| rest.first().copied().filter(|_| rest.len() > 1);
     let heads: BTreeSet<Option<&str>> = members.iter().map(|(_, rest)| next(rest)).collect();
     if heads.contains(&None) || heads.len() > SIDE_BY_SIDE {
-        let members = members.iter().map(|(member, _)| *member).collect();
-        return vec![Way { from: from.to_vec(), to: to.to_vec(), members }];
+        return vec![whole(from, to, members)];
     }
     let ways = heads.into_iter().flatten().map(|head| {
         let (mut from, mut to) = (from.to_vec(), to.to_vec());
@@ -113,8 +135,8 @@ mod tests {
     use super::*;
     use crate::analyze::{ChangeEffect, ChangePlace};
 
-    /// Ways between pairs of paths, with the number of resources.
-    fn found(pairs: &[(&str, &str)]) -> Vec<(String, usize)> {
+    /// Ways between pairs of paths, with the number of resources; one resource has stayed.
+    fn found(pairs: &[(&str, &str)], stayed: &str) -> Vec<(String, usize)> {
         let place = |path: &str| {
             let stack = path.split('/').next().unwrap_or_default();
             ChangePlace {
@@ -128,7 +150,8 @@ mod tests {
             after: Some(place(to)),
             ..change("T", "", "", ChangeEffect::Nothing)
         });
-        let report = EnvironmentReport { changes: changes.collect(), ..quiet() };
+        let unchanged = vec![("T".into(), place(stayed))];
+        let report = EnvironmentReport { changes: changes.collect(), unchanged, ..quiet() };
         ways(&report).iter().map(|way| (way.phrase().text(), way.members.len())).collect()
     }
 
@@ -143,12 +166,12 @@ mod tests {
             ("Orders/Returns/Queue/Resource", "Billing/Returns/Queue/Resource"),
             ("Orders/Returns/Accept/Orders7A", "Billing/Returns/Accept/Billing8B"),
         ];
-        assert_eq!(found(&moved), one("Orders/Returns → Billing/Returns", 3));
+        assert_eq!(found(&moved, "Orders/Cart"), one("Orders/Returns → Billing/Returns", 3));
         let wrapped = [
             ("Web/Shop/Api/Resource", "Web/Edge/Shop/Api/Resource"),
             ("Web/Shop/Handler/Role", "Web/Edge/Shop/Handler/Role"),
         ];
-        assert_eq!(found(&wrapped), one("Web/Shop → Web/Edge/Shop", 2));
+        assert_eq!(found(&wrapped, "Web/Log"), one("Web/Shop → Web/Edge/Shop", 2));
     }
 
     #[test]
@@ -161,7 +184,7 @@ mod tests {
             let all: Vec<(String, String)> = all.collect();
             let all: Vec<(&str, &str)> =
                 all.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
-            found(&all)
+            found(&all, "A/Rest")
         };
         let [x, y] = ["A/X → B/X", "A/Y → B/Y"].map(|way| (way.to_owned(), 2));
         assert_eq!(moved(&["X", "Y"]), [x, y]);
@@ -169,8 +192,16 @@ mod tests {
     }
 
     #[test]
+    fn a_construct_of_which_nothing_is_left_is_told_as_a_whole() {
+        let renamed = [("A/X/Table/Resource", "A/Y/Table/Resource"), ("A/X/Queue", "A/Y/Queue")];
+        assert_eq!(found(&renamed, "A/XY/Queue"), one("A/X → A/Y", 2));
+        let stack = [("Old/X/Table", "New/X/Table"), ("Old/Y/Table", "New/Y/Table")];
+        assert_eq!(found(&stack, "Other/X"), one("Old → New", 2));
+    }
+
+    #[test]
     fn what_moves_alone_is_no_construct() {
-        assert_eq!(found(&[("App/Queue/Resource", "App/Jobs/Resource")]), []);
-        assert_eq!(found(&[("App/Same", "App/Same"), ("App/Queue", "App/Queue")]), []);
+        assert_eq!(found(&[("App/Queue/Resource", "App/Jobs/Resource")], "App/X"), []);
+        assert_eq!(found(&[("App/Same", "App/Same"), ("App/Queue", "App/Queue")], "App/X"), []);
     }
 }
