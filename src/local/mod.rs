@@ -21,6 +21,7 @@ mod faults;
 mod images;
 mod inventory;
 mod lookups;
+mod operations;
 mod parameter_store;
 mod record;
 mod refactor;
@@ -40,6 +41,7 @@ pub use evaluate::parameters::ParameterInput;
 pub use exports::Export;
 pub use faults::{Faults, RefactorFault, ResourceFault};
 pub use inventory::StackView;
+pub use operations::{EventsOf, OperationEvent};
 pub use parameter_store::BOOTSTRAP_VERSION;
 pub use record::{
     Attributes, Input, Json, Output, Parameter, Physical, Resource, StackEvent, StackInfo,

@@ -121,3 +121,28 @@ fn an_unresolvable_import_fails_the_change_set() {
     world.region().create_change_set(&request("Shop", ChangeSetType::Create, &text)).unwrap();
     assert_eq!(describe(&world, "Shop").info.status_reason.unwrap(), "No export named no found");
 }
+
+#[test]
+fn a_change_set_that_takes_away_an_export_in_use_is_made_and_fails_when_it_is_executed() {
+    let world = world();
+    let exports = r#"{"Resources":{"Queue":{"Type":"AWS::SQS::Queue"}},
+        "Outputs":{"O":{"Value":{"Ref":"Queue"},"Export":{"Name":"e"}}}}"#;
+    world.deploy("A", exports);
+    world.deploy(
+        "B",
+        &template(
+            r#""P":{"Type":"AWS::SSM::Parameter","Properties":{"Value":{"Fn::ImportValue":"e"}}}"#,
+        ),
+    );
+    let region = world.region();
+    region.create_change_set(&request("A", ChangeSetType::Update, &template(QUEUE))).unwrap();
+    assert_eq!(describe(&world, "A").info.status, "CREATE_COMPLETE");
+    region.execute_change_set(Some("A"), "change", false).unwrap();
+    assert_eq!(world.status("A"), "UPDATE_ROLLBACK_COMPLETE");
+    let events = region.describe_stack_events("A", None).unwrap().items;
+    let reason = events.into_iter().find(|event| event.status == "UPDATE_ROLLBACK_IN_PROGRESS");
+    assert_eq!(
+        reason.unwrap().reason.as_deref(),
+        Some("Export e cannot be deleted as it is in use by B")
+    );
+}

@@ -227,6 +227,53 @@ fn a_change_set_is_created_described_and_executed() {
 }
 
 #[test]
+fn events_are_told_by_operation() {
+    use aws_sdk_cloudformation::types::{EventFilter, ListHookResultsTargetType, OperationEvent};
+
+    let world = world();
+    let client = world.cloudformation();
+    world.create("Shop", TWO);
+    let twice = r#"{"Resources":{"Queue":{"Type":"AWS::SQS::Queue","Properties":{"QueueName":"a"}},
+        "Again":{"Type":"AWS::SQS::Queue","Properties":{"QueueName":"a"}}}}"#;
+    world.run(client.update_stack().stack_name("Shop").template_body(twice).send()).unwrap();
+    assert_eq!(world.status("Shop"), "UPDATE_ROLLBACK_COMPLETE");
+
+    let all = world.run(client.describe_events().stack_name("Shop").send()).unwrap();
+    let kind = |event: &OperationEvent| event.operation_type().unwrap().to_string();
+    let mut kinds: Vec<String> = all.operation_events().iter().map(kind).collect();
+    kinds.dedup();
+    assert_eq!(kinds, ["ROLLBACK", "UPDATE_STACK", "CREATE_STACK"], "the newest first");
+    let stack = world.run(client.describe_stack_events().stack_name("Shop").send()).unwrap();
+    let ids: Vec<_> = stack.stack_events().iter().map(|event| event.operation_id()).collect();
+    let told: Vec<_> = all.operation_events().iter().map(|event| event.operation_id()).collect();
+    assert_eq!(ids, told);
+
+    let update = all.operation_events().iter().find(|event| kind(event) == "UPDATE_STACK").unwrap();
+    let failed = client
+        .describe_events()
+        .operation_id(update.operation_id().unwrap())
+        .filters(EventFilter::builder().failed_events(true).build());
+    let failed = world.run(failed.send()).unwrap();
+    let statuses: Vec<_> =
+        failed.operation_events().iter().map(|event| event.resource_status()).collect();
+    assert!(!statuses.is_empty());
+    assert!(statuses.iter().all(|status| status.unwrap().as_str().ends_with("_FAILED")));
+
+    let unknown = client.describe_events().operation_id("none").send();
+    assert_eq!(refusal(&world.run(unknown).unwrap_err()).1, "Operation ID does not exist");
+    let nameless = client.describe_events().change_set_name("change").send();
+    let (_, message, _) = refusal(&world.run(nameless).unwrap_err());
+    assert_eq!(message, "One of ChangeSetName, OperationId or StackName must be specified");
+    let gone = client.describe_events().stack_name("Shop").change_set_name("change").send();
+    assert_eq!(refusal(&world.run(gone).unwrap_err()).0, "ChangeSetNotFound");
+    let hooks = client
+        .list_hook_results()
+        .target_type(ListHookResultsTargetType::ChangeSet)
+        .target_id("arn:aws:cloudformation:us-east-1:111111111111:changeSet/change/1");
+    assert!(world.run(hooks.send()).unwrap().hook_results().is_empty());
+}
+
+#[test]
 fn a_refused_refactor_says_why() {
     let world = world();
     world.create("Shop", TWO);

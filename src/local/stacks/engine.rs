@@ -90,7 +90,7 @@ impl<'t, 'a> Engine<'t, 'a> {
         }
         self.remove_others(stack, &active);
         let outputs = self.outputs(stack, &template, &scope, &imports)?;
-        self.index.check(stack, &outputs)?;
+        self.index.check(stack, &outputs, self.preview)?;
         stack.info.outputs = outputs;
         stack.info.description = templates::description(&template);
         stack.imports = imports.into_inner().into_iter().collect();

@@ -1,7 +1,8 @@
 //! Operations that read the resources and the events of stacks.
 
 use super::parts::{time, write_drift, write_next};
-use crate::local::error::Answer;
+use crate::local::error::{Answer, ServiceError};
+use crate::local::operations::{EventsOf, OperationEvent};
 use crate::local::record::Resource;
 use crate::local::server::form::Form;
 use crate::local::server::xml::Xml;
@@ -66,19 +67,58 @@ pub(super) fn describe(region: &Region<'_>, form: &Form, xml: &mut Xml) -> Answe
 
 /// `DescribeStackEvents`.
 pub(super) fn events(region: &Region<'_>, form: &Form, xml: &mut Xml) -> Answer<()> {
-    let page = region.describe_stack_events(form.need("StackName")?, form.token()?)?;
-    xml.list("StackEvents", &page.items, |xml, event| {
-        xml.text("StackId", &event.stack_id);
-        xml.text("EventId", &event.event_id);
-        xml.text("StackName", &event.stack_name);
-        xml.text("LogicalResourceId", &event.logical_id);
-        xml.text("PhysicalResourceId", &event.physical_id);
-        xml.text("ResourceType", &event.resource_type);
-        time(xml, "Timestamp", event.at_ms);
-        xml.text("ResourceStatus", &event.status);
-        xml.some("ResourceStatusReason", event.reason.as_deref());
-        xml.some("ResourceProperties", event.properties.as_deref());
+    let stack = Some(form.need("StackName")?.to_owned());
+    let page = region.describe_events(&EventsOf { stack, ..EventsOf::default() }, form.token()?)?;
+    xml.list("StackEvents", &page.items, |xml, found| {
+        xml.text("StackName", &found.event.stack_name);
+        write_event(xml, found);
     });
     write_next(xml, page.next_token.as_deref());
+    Ok(())
+}
+
+fn write_event(xml: &mut Xml, found: &OperationEvent) {
+    let OperationEvent { event, operation_id, .. } = found;
+    xml.text("StackId", &event.stack_id);
+    xml.text("EventId", &event.event_id);
+    xml.text("OperationId", operation_id);
+    xml.text("LogicalResourceId", &event.logical_id);
+    xml.text("PhysicalResourceId", &event.physical_id);
+    xml.text("ResourceType", &event.resource_type);
+    time(xml, "Timestamp", event.at_ms);
+    xml.text("ResourceStatus", &event.status);
+    xml.some("ResourceStatusReason", event.reason.as_deref());
+    xml.some("ResourceProperties", event.properties.as_deref());
+}
+
+/// `DescribeEvents`.
+pub(super) fn operation_events(region: &Region<'_>, form: &Form, xml: &mut Xml) -> Answer<()> {
+    let filters = form.inside("Filters");
+    let of_what = EventsOf {
+        change_set: form.owned("ChangeSetName"),
+        operation: form.owned("OperationId"),
+        stack: form.owned("StackName"),
+        failed: filters.map_or(Ok(None), |form| form.flag("FailedEvents"))?.unwrap_or_default(),
+    };
+    let page = region.describe_events(&of_what, form.token()?)?;
+    xml.list("OperationEvents", &page.items, |xml, found| {
+        write_event(xml, found);
+        xml.text("OperationType", found.operation_type);
+        xml.text("EventType", "STACK_EVENT");
+    });
+    write_next(xml, page.next_token.as_deref());
+    Ok(())
+}
+
+/// `ListHookResults`: there are no hooks here, and none that was invoked.
+pub(super) fn hook_results(_: &Region<'_>, form: &Form, xml: &mut Xml) -> Answer<()> {
+    let kinds = &["CHANGE_SET", "STACK", "RESOURCE", "CLOUD_CONTROL"];
+    let (kind, target) = (form.choice("TargetType", kinds)?, form.text("TargetId"));
+    if kind.is_some() != target.is_some() {
+        return Err(ServiceError::validation("TargetType and TargetId must be specified together"));
+    }
+    xml.some("TargetType", kind);
+    xml.some("TargetId", target);
+    xml.texts("HookResults", [""; 0]);
     Ok(())
 }
