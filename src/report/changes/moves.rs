@@ -34,6 +34,9 @@ impl Way<'_> {
     }
 }
 
+/// The parts of an old and a new path that differ.
+type Ends<'r> = (Vec<&'r str>, Vec<&'r str>);
+
 /// Returns the constructs that have moved, in the order of their first resources. Resources that
 /// moved alone, or of which the template does not say the construct, are in none.
 pub(super) fn ways(report: &EnvironmentReport) -> Vec<Way<'_>> {
@@ -41,7 +44,7 @@ pub(super) fn ways(report: &EnvironmentReport) -> Vec<Way<'_>> {
         let (from, to) = paths(change)?;
         Some((member, from, to))
     });
-    let mut groups: BTreeMap<(Vec<&str>, Vec<&str>), Vec<(usize, Vec<&str>)>> = BTreeMap::new();
+    let mut groups: BTreeMap<Ends<'_>, Vec<(usize, Vec<&str>)>> = BTreeMap::new();
     for (member, from, to) in moved {
         let kept = common_end(&from, &to);
         let rest = from[from.len() - kept..].to_vec();
@@ -53,9 +56,10 @@ pub(super) fn ways(report: &EnvironmentReport) -> Vec<Way<'_>> {
         // Where nothing is left the construct itself moved, or has another name.
         let prefix = from.join("/") + "/";
         let next = kept.get(kept.partition_point(|path| **path < *prefix));
-        match next.is_some_and(|path| path.starts_with(&prefix)) {
-            true => named(&from, &to, &members),
-            false => vec![whole(&from, &to, &members)],
+        if next.is_some_and(|path| path.starts_with(&prefix)) {
+            named(&from, &to, &members)
+        } else {
+            vec![whole(&from, &to, &members)]
         }
     });
     let mut ways: Vec<Way<'_>> = merged(all.collect());
