@@ -448,7 +448,9 @@ fn everything() -> ChangeReport {
     let bare = ChangePlace { path: None, ..place.clone() };
     let environment = EnvironmentReport {
         environment: Environment::new("111111111111", "eu-west-1"),
-        stacks: [StackFate::New, StackFate::Kept, StackFate::Left].map(stack).into(),
+        stacks: [StackFate::New, StackFate::Kept, StackFate::Left, StackFate::Removed]
+            .map(stack)
+            .into(),
         changes: kinds.into_iter().chain(effects).chain(actions).collect(),
         unchanged: vec![("AWS::SQS::Queue".into(), place), ("AWS::SQS::Queue".into(), bare)],
         permissions: permissions.map(permission).into(),

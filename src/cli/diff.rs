@@ -9,10 +9,11 @@ use super::failure::Failure;
 use super::shared::{AccountArgs, AppArgs, CallerArgs, DecisionArgs, ReportArgs};
 use super::terminal::Terminal;
 use super::work::block_on;
-use crate::analyze::{ChangeReport, Risk};
+use crate::analyze::Risk;
 use crate::compare::Comparison;
+use crate::plan::Severity;
 use crate::report::{self, Style};
-use crate::settings::{Settings, Surroundings, Typed};
+use crate::settings::{Deploying, Settings, Surroundings, Typed, TypedDeploying};
 use crate::toolkit::{self, Differences};
 
 /// Show what a deployment would do, and how dangerous it is
@@ -103,7 +104,9 @@ Exit codes:
   0    done, whatever was found
   1    failed
   2    wrong usage
-  4    with --fail-on: there is a change of that risk, or of a higher one
+  3    an aspect forbids what was found
+  4    with --fail-on: there is a change of that risk or of a higher one, permissions become broader,
+       or the change cannot be deployed at all
   130  interrupted";
 
 /// The form of the answer.
@@ -135,10 +138,12 @@ pub(super) fn run(arguments: &DiffArgs, terminal: &mut Terminal) -> Result<Exit,
     terminal.together = arguments.ci && arguments.output == Form::Table;
     let rules = arguments.report.rules()?;
     arguments.report.check()?;
-    let settings = Settings::resolve(&arguments.typed(), &Surroundings::of_process())?;
+    let surroundings = Surroundings::of_process();
+    let settings = Settings::resolve(&arguments.typed(), &surroundings)?;
+    let deploying = Deploying::resolve(&TypedDeploying::default(), &surroundings)?;
     let host = terminal.host();
     let host = if arguments.output == Form::Json { host.for_programs() } else { host };
-    let found = block_on(toolkit::diff(&settings, &rules, arguments.metadata, &host));
+    let found = block_on(toolkit::diff(&settings, &deploying, &rules, arguments.metadata, &host));
     host.clear();
     let found = found?;
     for warning in &found.outcome.warnings {
@@ -150,7 +155,7 @@ pub(super) fn run(arguments: &DiffArgs, terminal: &mut Terminal) -> Result<Exit,
     terminal.answer(&arguments.render(&found))?;
     arguments.report.write(&found.report, terminal)?;
     found.outcome.allowed()?;
-    Ok(if arguments.fails(&found.report) { Exit::Moves } else { Exit::Done })
+    Ok(if arguments.fails(&found) { Exit::Moves } else { Exit::Done })
 }
 
 impl DiffArgs {
@@ -186,15 +191,20 @@ impl DiffArgs {
         }
     }
 
-    fn fails(&self, report: &ChangeReport) -> bool {
+    fn fails(&self, found: &Differences) -> bool {
         let least = match self.fail_on {
             None if !self.fail => return false,
             None | Some(FailOn::Any) => Risk::Low,
             Some(FailOn::Unknown) => Risk::Unknown,
             Some(FailOn::High) => Risk::High,
         };
-        let mut changes = report.environments.iter().flat_map(|one| &one.changes);
+        let environments = &found.report.environments;
+        let mut changes = environments.iter().flat_map(|one| &one.changes);
+        let mut permissions = environments.iter().flat_map(|one| &one.permissions);
+        let mut findings = found.findings.iter().map(|(_, finding)| finding.severity);
         changes.any(|change| change.risk >= least)
+            || permissions.any(|permission| permission.broadens)
+            || findings.any(|severity| severity == Severity::Error)
     }
 }
 

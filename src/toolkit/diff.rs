@@ -14,7 +14,7 @@ use crate::compare::Comparison;
 use crate::event::Host;
 use crate::model::{Environment, Text};
 use crate::plan::{self, Choices, Finding, ForecastRequest, Plan};
-use crate::settings::Settings;
+use crate::settings::{Deploying, Refactoring, Settings};
 
 /// What a deployment would do.
 #[derive(Clone, Debug)]
@@ -27,14 +27,15 @@ pub struct Differences {
     pub findings: Vec<(Environment, Finding)>,
 }
 
-/// Finds out what a deployment would do, and how dangerous that is. The moves count as carried
-/// out. Changes nothing.
+/// Finds out what a deployment would do, and how dangerous that is. The moves count as carried out,
+/// unless `deploying` says that they are not. Changes nothing.
 ///
 /// # Errors
 /// When an assembly or an account cannot be read, a selection or a decision fits nothing, or a
 /// template cannot be compared.
 pub async fn diff(
     settings: &Settings,
+    deploying: &Deploying,
     rules: &Rules,
     strict: bool,
     host: &dyn Host,
@@ -71,6 +72,11 @@ pub async fn diff(
                 selected: selected.get(environment).and_then(Option::as_ref),
                 rules,
                 strict,
+                moves: deploying
+                    .refactoring
+                    .as_ref()
+                    .is_none_or(|choice| choice.value != Refactoring::DeployWithoutRefactoring),
+                keep_names: deploying.keep_names,
             };
             look.add_to(&mut differences);
         }
@@ -101,6 +107,9 @@ struct Look<'a> {
     selected: Option<&'a BTreeSet<Text>>,
     rules: &'a Rules,
     strict: bool,
+    /// Whether the moves are carried out first.
+    moves: bool,
+    keep_names: bool,
 }
 
 impl Look<'_> {
@@ -123,6 +132,7 @@ impl Look<'_> {
             }
             plan => plan,
         };
+        let plan = plan.filter(|_| self.moves);
         let moved = plan.map(|plan| plan::after(deployed, plan));
         let roots = self.sides.local.iter().filter(|stack| stack.parent.is_none());
         let roots = roots.map(|stack| stack.name.to_string());
@@ -134,9 +144,9 @@ impl Look<'_> {
             local: &self.sides.local,
             selected: &selected,
             needs: &self.needs,
-            comparison: Some(self.comparison),
+            comparison: Some(self.comparison).filter(|_| self.moves),
             staying: plan.map(|plan| &*plan.staying).unwrap_or_default(),
-            keep_names: false,
+            keep_names: self.keep_names,
         });
         let changes = Changes {
             sides: self.sides,
@@ -146,7 +156,7 @@ impl Look<'_> {
             forecast: &forecast,
             rules: self.rules,
             selected: self.selected,
-            moves: true,
+            moves: self.moves,
             strict: self.strict,
         };
         differences.report.environments.push(changes.report());

@@ -8,12 +8,13 @@ use super::properties::Properties;
 use super::{
     ChangeEffect, ComponentChange, EnvironmentReport, Place, PropertyReport, StackFate, StackReport,
 };
+use crate::analyze::diff::Nested;
 use crate::analyze::model::{
-    Certainty, Component, ComponentId, ComponentKind, Graph, Operation, OperationId, OperationKind,
-    Side,
+    Certainty, Component, ComponentId, ComponentKind, Graph, Mark, Operation, OperationId,
+    OperationKind, Side,
 };
 use crate::analyze::permissions::PermissionChange;
-use crate::analyze::rules::{Risk, Rules, Verdict};
+use crate::analyze::rules::{Action, Risk, Rules, Verdict};
 use crate::analyze::{Joining, diff, mark_losses, mark_names, mark_permissions, mark_templates};
 use crate::compare::Comparison;
 use crate::model::{Location, Stack, Text, Value};
@@ -125,7 +126,9 @@ impl<'a> Builder<'a> {
             if !self.is_wanted(Some(*id), None) {
                 continue;
             }
-            if self.local.contains(component.stack.as_str()) {
+            // A nested stack that the app does not have any more is deleted with its parent's next
+            // deployment; a root stack stays.
+            if self.local.contains(root(&component.stack)) {
                 changes.extend(self.change(Some(*id), None, operations));
             } else if component.kind == ComponentKind::Resource {
                 unchanged.push((component.subtype.clone().unwrap_or_default(), place(component)));
@@ -157,11 +160,21 @@ impl<'a> Builder<'a> {
             components.filter(|component| component.kind == ComponentKind::Stack)
         };
         let deployed: BTreeSet<&Text> = names(Side::Before).map(|stack| &stack.name).collect();
+        let nested = Nested::of(self.request.comparison);
         for stack in names(Side::Before).chain(names(Side::After)) {
             let is_local = self.local.contains(stack.name.as_str());
-            let fate = match (deployed.contains(&stack.name), is_local) {
+            if !is_local && nested.is_renamed(&stack.name) {
+                continue;
+            }
+            let was = Text::from(nested.old(&stack.name));
+            let fate = match (deployed.contains(&was), is_local) {
                 (false, _) => StackFate::New,
                 (true, true) => StackFate::Kept,
+                (true, false)
+                    if stack.name.contains('/') && self.local.contains(root(&stack.name)) =>
+                {
+                    StackFate::Removed
+                }
                 (true, false) => StackFate::Left,
             };
             if self.is_selected(&stack.name) {
@@ -195,8 +208,7 @@ impl<'a> Builder<'a> {
     }
 
     fn is_selected(&self, stack: &str) -> bool {
-        let root = stack.split_once('/').map_or(stack, |(root, _)| root);
-        self.request.selected.is_none_or(|selected| selected.contains(root))
+        self.request.selected.is_none_or(|selected| selected.contains(root(stack)))
     }
 
     /// Whether it is what the CDK writes for itself.
@@ -243,6 +255,7 @@ impl<'a> Builder<'a> {
             }
         }
         let (risk, verdict) = self.risk(operations);
+        let action = self.action(operations);
         let causes = if is_replaced {
             let blocked = self.blocked.get(&location).copied();
             Causes::new(self.graph).of(operations, blocked, fate)
@@ -256,6 +269,11 @@ impl<'a> Builder<'a> {
         let gone = self.request.fates.filter(|_| self.blocked.contains_key(&location));
         let gone = gone.zip(was).and_then(|(fates, was)| fates.of(&was.stack, &was.name));
         let danger = fate.into_iter().chain(gone).find_map(|fate| fate.danger.clone());
+        // A rule that speaks of the loss itself has the last word on it.
+        let is_judged = verdict.is_some()
+            && operations
+                .iter()
+                .any(|id| self.graph.operations[*id].marks.contains(&Mark::LosesData));
         let physical = fate.into_iter().chain(gone).find_map(|fate| fate.physical_id.clone());
         Some(ComponentChange {
             kind: component.kind,
@@ -267,9 +285,9 @@ impl<'a> Builder<'a> {
             certainty,
             evidence: self.request.evidence.get(&location).filter(|_| moved).cloned(),
             // What is lost is dangerous, whoever finds it out.
-            risk: if danger.is_some() && verdict.is_none() { Risk::High } else { risk },
+            risk: if danger.is_some() && !is_judged { Risk::High } else { risk },
             rule: verdict.map(|verdict| verdict.rule.clone()),
-            action: verdict.and_then(|verdict| verdict.action),
+            action,
             danger,
             causes,
             properties,
@@ -330,6 +348,10 @@ impl<'a> Builder<'a> {
         }
         let known = self.foretells(is);
         let effect = match (known, fate.map(|fate| fate.kind)) {
+            // A condition decides that it is there, or not any more.
+            (true, Some(FateKind::Add)) => ChangeEffect::Add,
+            (true, Some(FateKind::Remove)) => ChangeEffect::Remove,
+            (true, Some(FateKind::Retain)) => ChangeEffect::Retain,
             (true, Some(FateKind::Update)) => ChangeEffect::Update,
             (_, _) if properties.is_empty() => ChangeEffect::Nothing,
             // The forecast does not follow what is only possible.
@@ -342,6 +364,22 @@ impl<'a> Builder<'a> {
             (false, _) => ChangeEffect::Update,
         };
         (effect, certain)
+    }
+
+    /// Returns what is to be done about a component: it is rejected if anything of it is, and approved
+    /// if everything that is of high risk is.
+    fn action(&self, operations: &[OperationId]) -> Option<Action> {
+        let verdicts: Vec<&Verdict> =
+            operations.iter().filter_map(|id| self.verdicts.get(id)).collect();
+        let has = |action: Action| verdicts.iter().any(|one| one.action == Some(action));
+        if has(Action::Reject) {
+            return Some(Action::Reject);
+        }
+        let mut risky = verdicts.iter().filter(|one| one.risk == Risk::High);
+        if has(Action::Approve) && risky.all(|one| one.action == Some(Action::Approve)) {
+            return Some(Action::Approve);
+        }
+        has(Action::None).then_some(Action::None)
     }
 
     /// Returns the worst that rules say of operations, and who says it. What merely contains other
@@ -361,6 +399,11 @@ impl<'a> Builder<'a> {
         }
         worst.unwrap_or_default()
     }
+}
+
+/// The stack at the top: `Parent/Nested` belongs to `Parent`.
+fn root(stack: &str) -> &str {
+    stack.split_once('/').map_or(stack, |(root, _)| root)
 }
 
 /// Whether a property is written as before, and no replacement changes what it comes to: it refers
@@ -389,10 +432,7 @@ fn may_follow(property: &PropertyReport) -> bool {
 /// Whether CloudFormation does nothing when the property changes: it is about the template.
 fn is_for_templates(property: &PropertyReport) -> bool {
     let first = property.path().split('.').next().unwrap_or_default();
-    matches!(
-        first,
-        "Metadata" | "DependsOn" | "DeletionPolicy" | "UpdateReplacePolicy" | "Condition"
-    )
+    matches!(first, "Metadata" | "DependsOn" | "DeletionPolicy" | "UpdateReplacePolicy")
 }
 
 fn place(component: &Component) -> Place {

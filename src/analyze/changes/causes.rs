@@ -7,6 +7,9 @@ use crate::analyze::model::{
     Certainty, Graph, Operation, OperationId, OperationKind, Side, dotted,
 };
 
+/// More causes than these, one because of the other, are not told.
+const MOST_CAUSES: usize = 8;
+
 /// Follows causes from one operation to the next.
 pub(super) struct Causes<'g> {
     graph: &'g Graph,
@@ -52,6 +55,10 @@ impl<'g> Causes<'g> {
         let mut certainty = self.graph.operations[replace].certainty;
         let mut next = self.graph.operations[replace].cause;
         while let Some(id) = next.filter(|id| seen.insert(*id)) {
+            if found.len() == MOST_CAUSES {
+                found.push("and so on".to_owned());
+                break;
+            }
             let operation = &self.graph.operations[id];
             match &operation.kind {
                 OperationKind::Property { old, new, .. } => {

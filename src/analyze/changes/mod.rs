@@ -65,6 +65,8 @@ pub enum StackFate {
     Kept,
     /// The app does not have it any more. Nothing deletes it.
     Left,
+    /// A nested stack that its parent does not have any more: it is deleted.
+    Removed,
 }
 
 /// Where a component is.

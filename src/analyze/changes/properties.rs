@@ -55,8 +55,8 @@ impl<'a> Properties<'a> {
         let path = |side: Side| operation.property(side).map(|path| dotted(path));
         let value = |side: Side| -> Option<Value> {
             let component = self.graph.side(side).components.get(operation.on(side)?)?;
-            let value = component.value(operation.property(side)?)?;
-            Some(if is_secret(component) { Value::from(HIDDEN) } else { value.clone() })
+            let path = operation.property(side)?;
+            Some(without_secrets(component.value(path)?, component, path))
         };
         let (old_path, new_path) = (path(Side::Before), path(Side::After));
         let verdict = self.verdicts.get(&id);
@@ -108,11 +108,48 @@ impl<'a> Properties<'a> {
 /// Shown in place of what nobody should read.
 const HIDDEN: &str = "****";
 
-/// Whether a component is a parameter that CloudFormation does not show either.
-fn is_secret(component: &Component) -> bool {
+/// How the names of properties end that hold secrets.
+const SECRETS: [&str; 6] =
+    ["authtoken", "oauthtoken", "passphrase", "password", "privatekey", "secretstring"];
+
+/// Returns a value without what nobody should read: the defaults of parameters that CloudFormation
+/// does not show either, and texts of properties that are called like a secret.
+fn without_secrets(value: &Value, component: &Component, path: &Path) -> Value {
     let no_echo = component.body.get("NoEcho");
-    component.kind == ComponentKind::Parameter
-        && no_echo.is_some_and(|flag| !matches!(flag, Value::Bool(false)))
+    let is_secret = component.kind == ComponentKind::Parameter
+        && no_echo.is_some_and(|flag| !matches!(flag, Value::Bool(false)));
+    let is_named = path.iter().any(|segment| match segment {
+        Segment::Key(key) => is_secret_name(key),
+        Segment::Index(_) => false,
+    });
+    hidden(value, is_secret || is_named)
+}
+
+fn is_secret_name(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    SECRETS.iter().any(|end| key.ends_with(end))
+}
+
+fn hidden(value: &Value, is_secret: bool) -> Value {
+    match value {
+        // What is resolved when it is deployed is no secret itself.
+        Value::String(text) if is_secret && !text.contains("{{resolve:") => Value::from(HIDDEN),
+        Value::Number(_) | Value::Bool(_) if is_secret => Value::from(HIDDEN),
+        Value::Array(items) => {
+            Value::Array(items.iter().map(|item| hidden(item, is_secret)).collect())
+        }
+        Value::Object(object) => {
+            // The names that intrinsic functions take are no secrets.
+            let is_function = object.len() == 1
+                && object.iter().all(|(key, _)| key == "Ref" || key.starts_with("Fn::"));
+            let members = object.iter().map(|(key, value)| {
+                let is_secret = (is_secret && !is_function) || is_secret_name(key);
+                (key.clone(), hidden(value, is_secret))
+            });
+            Value::Object(members.collect())
+        }
+        other => other.clone(),
+    }
 }
 
 /// Whether the change of a property replaces its resource.

@@ -253,3 +253,108 @@ fn a_report_does_not_depend_on_the_order_of_stacks() {
     let again = report(&turned.0, &turned.1, None);
     assert_eq!(shown(&found), shown(&again));
 }
+
+#[test]
+fn a_table_that_a_condition_takes_away_is_removed_and_its_loss_is_dangerous() {
+    let text = r#"{"Table": {"Type": "AWS::DynamoDB::Table", "Condition": "Wanted"}}"#;
+    let lost = Fate {
+        danger: Some("It is deleted with all that it holds.".to_owned()),
+        ..fate(FateKind::Remove, &[])
+    };
+    let fates = known(&["A"], &[("A", "Table", lost)]);
+    let found = report(&[stack("A", text)], &[stack("A", text)], Some(&fates));
+    assert_eq!(shown(&found), ["A.Table Remove Certain High"]);
+}
+
+#[test]
+fn what_is_rejected_is_rejected_whatever_else_happens_to_the_resource() {
+    let rules = |first: &str, second: &str| {
+        let rule = |property: &str, effect: &str| {
+            format!(
+                "
+- let:
+    queue: {{Resource: AWS::SQS::Queue}}
+    change: {{change: {{}}, where: change appliesTo queue.Properties.{property}}}
+  effect: {effect}
+"
+            )
+        };
+        Rules::parse(&(rule("DelaySeconds", first) + &rule("VisibilityTimeout", second))).unwrap()
+    };
+    let queue = |delay: u8, timeout: u8| {
+        let text = format!(
+            r#"{{"Queue": {{"Type": "AWS::SQS::Queue", "Properties": {{"DelaySeconds": {delay},
+            "VisibilityTimeout": {timeout}}}}}}}"#
+        );
+        [stack("A", &text)]
+    };
+    let action = |rules: &Rules| {
+        let found = report_by(&queue(1, 30), &queue(2, 60), None, rules);
+        found.changes[0].action
+    };
+    assert_eq!(action(&rules("{risk: high}", "{action: reject}")), Some(Action::Reject));
+    let approved = "{risk: high, action: approve}";
+    assert_eq!(action(&rules(approved, "{action: reject}")), Some(Action::Reject));
+    assert_eq!(action(&rules(approved, "{risk: high}")), None, "half of it is approved");
+    assert_eq!(action(&rules(approved, approved)), Some(Action::Approve));
+}
+
+#[test]
+fn a_rule_on_a_property_sees_changes_inside_it() {
+    let bucket = |status: &str| {
+        let text = format!(
+            r#"{{"Bucket": {{"Type": "AWS::S3::Bucket", "Properties":
+            {{"VersioningConfiguration": {{"Status": "{status}"}}}}}}}}"#
+        );
+        [stack("A", &text)]
+    };
+    let rules = "
+- let:
+    bucket: {Resource: AWS::S3::Bucket}
+    change: {change: {}, where: change appliesTo bucket.Properties.VersioningConfiguration}
+  effect: {action: reject}
+";
+    let rules = Rules::parse(rules).unwrap();
+    let found = report_by(&bucket("Enabled"), &bucket("Suspended"), None, &rules);
+    assert_eq!(found.changes[0].action, Some(Action::Reject));
+}
+
+#[test]
+fn passwords_in_templates_are_not_shown() {
+    let user = |password: &str| {
+        let text = format!(
+            r#"{{"User": {{"Type": "AWS::IAM::User", "Properties": {{"LoginProfile":
+            {{"Password": {password}, "PasswordResetRequired": true}}}}}}}}"#
+        );
+        [stack("A", &text)]
+    };
+    let old = r#""{{resolve:secretsmanager:first}}""#;
+    let found = report(&user(old), &user("\"second-secret\""), None);
+    let text = format!("{:?}", found.changes[0].properties);
+    assert!(text.contains("{{resolve:secretsmanager:first}}"), "{text}");
+    assert!(!text.contains("second-secret"), "{text}");
+}
+
+#[test]
+fn what_is_in_a_nested_stack_goes_with_it_and_moves_with_it() {
+    let nested = |name: &str| {
+        let mut nested = stack(&format!("A/{name}"), TABLE);
+        nested.parent = Some(Location::new("A", name));
+        nested
+    };
+    let parent = |name: &str| {
+        stack("A", &format!(r#"{{"{name}": {{"Type": "AWS::CloudFormation::Stack"}}}}"#))
+    };
+    let lost = Fate { danger: Some("It is deleted.".to_owned()), ..fate(FateKind::Remove, &[]) };
+    let fates = known(&["A"], &[("A/Old", "Table", lost)]);
+    let found = report(&[parent("Old"), nested("Old")], &[stack("A", "{}")], Some(&fates));
+    assert!(shown(&found).contains(&"A/Old.Table Remove Certain High".to_owned()));
+    assert!(found.stacks.iter().any(|one| one.fate == StackFate::Removed));
+    let found = report(
+        &[parent("Old"), nested("Old")],
+        &[parent("New"), nested("New")],
+        Some(&known(&["A"], &[])),
+    );
+    assert!(found.changes.iter().all(ComponentChange::is_moved), "{:?}", shown(&found));
+    assert!(found.stacks.iter().all(|one| one.fate == StackFate::Kept), "{:?}", found.stacks);
+}

@@ -4,6 +4,7 @@
 //! components and properties ([`value`] compares definitions), and what follows from them
 //! ([`propagate`]).
 
+mod nested;
 mod propagate;
 mod value;
 
@@ -20,6 +21,7 @@ use crate::compare::{Comparison, Difference};
 use crate::model::{Location, Stack, Text, Value};
 use crate::registry::{Schema, Segment};
 use crate::template::{self, Reference};
+pub(in crate::analyze) use nested::Nested;
 use value::Change;
 
 /// What says which resources of the two sides are the same.
@@ -136,8 +138,11 @@ impl Differ {
         for place in similar.chain(ambiguous.map(|place| &place.location)) {
             is_taken.extend(old.get(place).map(|id| (*id, true)));
         }
+        let nested = Nested::of(comparison);
         for (location, after) in &new {
-            let Some(before) = old.get(location) else { continue };
+            let was =
+                Location::new(&nested.old(location.stack.as_str()), location.logical_id.as_str());
+            let Some(before) = old.get(&was) else { continue };
             let same_type = self.graph.before.components[*before].subtype
                 == self.graph.after.components[*after].subtype;
             let is_free = !pairs.to_before.contains_key(after)

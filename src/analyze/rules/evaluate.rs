@@ -427,8 +427,8 @@ impl<'q, 'g> Search<'q, 'g> {
         })
     }
 
-    /// Whether an operation is one of a component or a property. What is put in or taken out
-    /// applies to everything in it.
+    /// Whether an operation is one of a component, of a property or of something in it. What is put
+    /// in or taken out applies to everything in it.
     fn applies(&self, operation: &Operation, thing: &Thing, target: &Operand) -> bool {
         let Some(own) = thing.own() else { return false };
         if operation.on(own.0) != Some(own.1) {
@@ -442,9 +442,9 @@ impl<'q, 'g> Search<'q, 'g> {
             operation.kind,
             OperationKind::Property { change: PropertyChange::Insert | PropertyChange::Remove, .. }
         );
-        self.values(thing, target)
-            .iter()
-            .any(|(_, path, _)| path == property || (is_whole && path.starts_with(property)))
+        self.values(thing, target).iter().any(|(_, path, _)| {
+            property.starts_with(path) || (is_whole && path.starts_with(property))
+        })
     }
 }
 

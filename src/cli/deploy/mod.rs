@@ -14,7 +14,7 @@ use super::work::{Cancelling, block_on};
 use super::{Exit, deciding};
 use crate::analyze::{Action, ChangeReport, Rules};
 use crate::report;
-use crate::settings::{Deploying, Method, Place, Settings, Surroundings};
+use crate::settings::{Approval, Deploying, Method, Place, Settings, Surroundings};
 use crate::toolkit::{self, Choice, Deciding, Deployment, Finished, Outlook};
 use arguments::Form;
 use questions::Answer;
@@ -258,11 +258,11 @@ impl Flow<'_> {
     }
 
     fn approve(&mut self, outlook: &Outlook, changes: &ChangeReport) -> Result<(), Failure> {
-        let risks = questions::to_be_approved(self.deploying, outlook, changes);
-        let told = risks.iter().filter(|one| !one.is_told);
-        let told: Vec<_> = told.map(|one| (one.environment, one.change)).collect();
-        if !told.is_empty() && self.arguments.output == Form::Table {
-            self.terminal.answer(&format!("\n{}", report::spoken("Of high risk:", &told)))?;
+        let risks = questions::to_be_approved(outlook, changes);
+        let asks = self.deploying.require_approval.value != Approval::Never;
+        if asks && !risks.changes.is_empty() && self.arguments.output == Form::Table {
+            let text = report::spoken("Of high risk:", &risks.changes);
+            self.terminal.answer(&format!("\n{text}"))?;
         }
         if questions::approval(self.deploying, &risks, self.host)? {
             return Ok(());

@@ -104,48 +104,49 @@ fn yes_or_no(host: &TerminalHost, text: &str, yes: &str, flag: &str) -> Result<A
     Ok(if host.ask(&question)? == 0 { Answer::Yes } else { Answer::No })
 }
 
-/// A change that somebody has to approve.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Risky<'a> {
-    pub(super) environment: &'a Environment,
-    pub(super) change: &'a ComponentChange,
-    /// Whether it was shown already, among the permissions.
-    pub(super) is_told: bool,
-    /// Whether permissions become broader by it.
-    broadens: bool,
+/// What somebody has to approve because of its risk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Risks<'a> {
+    /// Changes of high risk that were not shown among the permissions.
+    pub(super) changes: Vec<(&'a Environment, &'a ComponentChange)>,
+    /// How many permissions become broader that no rule approves.
+    broader: usize,
 }
 
-/// Returns the changes that have to be approved because of their risk. What is lost is asked for
-/// by itself, and what a rule approves is approved.
-pub(super) fn to_be_approved<'a>(
-    deploying: &Deploying,
-    outlook: &Outlook,
-    changes: &'a ChangeReport,
-) -> Vec<Risky<'a>> {
-    if deploying.require_approval.value == Approval::Never {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
+/// Returns what has to be approved because of its risk: every permission that becomes broader,
+/// whatever makes it so, and every change of high risk. What is lost is asked for by itself, and
+/// what a rule approves is approved.
+pub(super) fn to_be_approved<'a>(outlook: &Outlook, changes: &'a ChangeReport) -> Risks<'a> {
+    let mut risks = Risks::default();
+    let mut approved: BTreeSet<(&Environment, &str, &str)> = BTreeSet::new();
+    let mut broader: BTreeSet<(&Environment, &str, &str)> = BTreeSet::new();
     for report in &changes.environments {
-        let environment = &report.environment;
-        let permissions = outlook.broadening.iter().filter(|(other, _)| other == environment);
-        let broader: BTreeSet<(&str, &str)> = permissions
-            .flat_map(|(_, all)| all)
-            .map(|one| (one.stack.as_str(), one.logical_id.as_str()))
-            .collect();
-        let is_approved = |change: &ComponentChange| change.action == Some(Action::Approve);
-        for change in report.changes.iter().filter(|change| !is_approved(change)) {
-            let is_broader = change
-                .place()
-                .is_some_and(|place| broader.contains(&(&*place.stack, &*place.logical_id)));
+        for change in report.changes.iter().filter(|one| one.action == Some(Action::Approve)) {
+            let places = change.before.iter().chain(&change.after);
+            approved.extend(
+                places.map(|place| (&report.environment, &*place.stack, &*place.logical_id)),
+            );
+        }
+    }
+    for (environment, all) in &outlook.broadening {
+        for one in all {
+            let place = (environment, one.stack.as_str(), one.logical_id.as_str());
+            risks.broader += usize::from(!approved.contains(&place));
+            broader.insert(place);
+        }
+    }
+    for report in &changes.environments {
+        for change in &report.changes {
+            let is_told = change.place().is_some_and(|place| {
+                broader.contains(&(&report.environment, &*place.stack, &*place.logical_id))
+            });
             let is_risky = change.risk == Risk::High && change.danger.is_none();
-            if is_broader || is_risky {
-                let (is_told, broadens) = (is_broader, is_broader);
-                found.push(Risky { environment, change, is_told, broadens });
+            if is_risky && !is_told && change.action != Some(Action::Approve) {
+                risks.changes.push((&report.environment, change));
             }
         }
     }
-    found
+    risks
 }
 
 /// Whether the changes are approved.
@@ -154,14 +155,14 @@ pub(super) fn to_be_approved<'a>(
 /// When somebody is to be asked and nobody is there.
 pub(super) fn approval(
     deploying: &Deploying,
-    risks: &[Risky<'_>],
+    risks: &Risks<'_>,
     host: &TerminalHost,
 ) -> Result<bool, Failure> {
     let text = match deploying.require_approval.value {
         Approval::Never => return Ok(true),
-        Approval::Broadening if risks.is_empty() => return Ok(true),
+        Approval::Broadening if risks.broader == 0 && risks.changes.is_empty() => return Ok(true),
         Approval::AnyChange => "Deploy these changes?",
-        Approval::Broadening if risks.iter().any(|one| one.broadens) => {
+        Approval::Broadening if risks.broader > 0 => {
             "Permissions become broader, as shown. Deploy these changes?"
         }
         Approval::Broadening => "Some changes are of high risk, as shown. Deploy these changes?",

@@ -26,7 +26,7 @@ impl<'p, 'a> Effects<'p, 'a> {
     /// Collects the effects on a root stack and on what is nested in it, sorted by place.
     pub(super) fn of(mut self, root: &str) -> (Vec<Effect>, Vec<Finding>) {
         for (at, site) in self.pair.new.sites.iter().enumerate() {
-            if root_name(site.name) == root && site.is_deployed {
+            if root_name(site.name) == root && site.is_deployed && self.is_there(at) {
                 self.changes(at);
             }
         }
@@ -34,13 +34,30 @@ impl<'p, 'a> Effects<'p, 'a> {
         for site in &self.pair.old.sites {
             let Some(now) = site.now else { continue };
             if root_name(site.name) == root && !gone.contains(site.name) {
-                self.removals(now, self.pair.new.at(site.name));
+                let new = self.pair.new.at(site.name).filter(|at| self.is_there(*at));
+                self.removals(now, new);
             }
         }
         self.found.sort_by(|left, right| {
             (&left.stack, &left.logical_id).cmp(&(&right.stack, &right.logical_id))
         });
         (self.found, self.findings)
+    }
+
+    /// Whether a stack of the new side is made: nested ones only where the resource that makes them
+    /// is, which a condition may forbid.
+    fn is_there(&self, at: usize) -> bool {
+        let mut at = at;
+        while let Some((parent, maker)) = &self.pair.new.sites[at].parent {
+            let body = self.pair.new.sites[*parent].template.resource(maker);
+            let is_active =
+                body.is_some_and(|body| self.pair.after().is_active(*parent, body) != Some(false));
+            if !is_active {
+                return false;
+            }
+            at = *parent;
+        }
+        true
     }
 
     /// What is added, changed or replaced in a stack.
@@ -126,8 +143,10 @@ impl<'p, 'a> Effects<'p, 'a> {
             let body = parent.template.resource(maker);
             let is_retained = body.is_some_and(|body| Leaving::new(NESTED, body).is_retained());
             let new = self.pair.new.at(parent.name);
-            let stays =
-                new.is_some_and(|new| self.pair.new.sites[new].template.resource(maker).is_some());
+            let stays = new.is_some_and(|new| {
+                let body = self.pair.new.sites[new].template.resource(maker);
+                body.is_some_and(|body| self.pair.after().is_active(new, body) != Some(false))
+            });
             if gone.contains(parent.name) || (is_retained && !stays) {
                 gone.insert(site.name);
             }

@@ -140,6 +140,7 @@ fn stack(stack: &StackReport) -> StackWire<'_> {
         StackFate::New => "new",
         StackFate::Kept => "kept",
         StackFate::Left => "left",
+        StackFate::Removed => "removed",
     };
     StackWire { name: &stack.name, fate, before, after }
 }

@@ -176,6 +176,7 @@ fn summary(report: &EnvironmentReport) -> String {
     for (fate, label) in [
         (StackFate::New, "new stacks"),
         (StackFate::Left, "stacks that the app does not have any more, and that stay"),
+        (StackFate::Removed, "nested stacks that are deleted"),
     ] {
         let of: Vec<_> = report.stacks.iter().filter(|stack| stack.fate == fate).collect();
         let names: Vec<String> = of.iter().take(20).map(|stack| span(&stack.name)).collect();

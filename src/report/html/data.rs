@@ -48,6 +48,7 @@ fn environment(part: &Part<'_>, types: &mut Table) -> Json {
         fates.push(match group.stack.map(|stack| stack.fate) {
             Some(StackFate::New) => "new",
             Some(StackFate::Left) => "left",
+            Some(StackFate::Removed) => "removed",
             _ => "kept",
         });
     }

@@ -84,6 +84,7 @@ pub(super) fn fate(fate: StackFate) -> Option<&'static str> {
         StackFate::New => Some("new"),
         StackFate::Kept => None,
         StackFate::Left => Some("not in the app any more"),
+        StackFate::Removed => Some("deleted with its parent"),
     }
 }
 
