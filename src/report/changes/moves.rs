@@ -26,12 +26,6 @@ impl Way<'_> {
         let path = |parts: &[&str]| squeezed(&parts.join("/"), PATH_WIDTH);
         Phrase::default().code(path(&self.from)).words(" → ").code(path(&self.to))
     }
-
-    fn holds(&self, other: &Self) -> bool {
-        let is_in =
-            |inner: &[&str], outer: &[&str]| inner.len() > outer.len() && inner.starts_with(outer);
-        is_in(&other.from, &self.from) && is_in(&other.to, &self.to)
-    }
 }
 
 /// The parts of an old and a new path that differ.
@@ -52,11 +46,16 @@ pub(super) fn ways(report: &EnvironmentReport) -> Vec<Way<'_>> {
         groups.entry(key).or_default().push((member, rest));
     }
     let kept = kept(report);
+    let mut targets: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
+    for (from, _) in groups.keys() {
+        *targets.entry(from.clone()).or_default() += 1;
+    }
     let all = groups.into_iter().flat_map(|((from, to), members)| {
-        // Where nothing is left the construct itself moved, or has another name.
+        // Where nothing is left, and all went the same way, the construct itself moved.
         let prefix = from.join("/") + "/";
         let next = kept.get(kept.partition_point(|path| **path < *prefix));
-        if next.is_some_and(|path| path.starts_with(&prefix)) {
+        let is_left = next.is_some_and(|path| path.starts_with(&prefix));
+        if is_left || targets.get(&from).is_some_and(|number| *number > 1) {
             named(&from, &to, &members)
         } else {
             vec![whole(&from, &to, &members)]
@@ -117,19 +116,25 @@ fn named<'r>(from: &[&'r str], to: &[&'r str], members: &[(usize, Vec<&'r str>)]
 
 /// Ways without those that are in another one: the id of a construct may repeat the name of one
 /// around it.
-fn merged(ways: Vec<Way<'_>>) -> Vec<Way<'_>> {
+fn merged(mut ways: Vec<Way<'_>>) -> Vec<Way<'_>> {
+    ways.sort_by_key(|way| way.from.len());
     let mut outer: Vec<Way<'_>> = Vec::new();
-    let mut sorted = ways;
-    sorted.sort_by_key(|way| way.from.len());
-    for way in sorted {
-        match outer.iter_mut().find(|one| one.holds(&way)) {
-            Some(one) => {
-                one.members.extend(way.members);
-                one.members.sort_unstable();
-            }
-            None => outer.push(way),
+    let mut known: BTreeMap<(Vec<&str>, Vec<&str>), usize> = BTreeMap::new();
+    for way in ways {
+        let around = |from: usize, to: usize| {
+            let ends = (way.from[..from].to_vec(), way.to[..to].to_vec());
+            known.get(&ends).copied()
+        };
+        let mut lengths =
+            (1..way.from.len()).flat_map(|from| (1..way.to.len()).map(move |to| (from, to)));
+        if let Some(at) = lengths.find_map(|(from, to)| around(from, to)) {
+            outer[at].members.extend(way.members);
+        } else {
+            known.insert((way.from.clone(), way.to.clone()), outer.len());
+            outer.push(way);
         }
     }
+    outer.iter_mut().for_each(|way| way.members.sort_unstable());
     outer
 }
 
@@ -201,6 +206,14 @@ mod tests {
         assert_eq!(found(&renamed, "A/XY/Queue"), one("A/X → A/Y", 2));
         let stack = [("Old/X/Table", "New/X/Table"), ("Old/Y/Table", "New/Y/Table")];
         assert_eq!(found(&stack, "Other/X"), one("Old → New", 2));
+        let cut = [
+            ("Old/X/Table", "New/X/Table"),
+            ("Old/X/Queue", "New/X/Queue"),
+            ("Old/Y/Table", "Web/Y/Table"),
+            ("Old/Y/Queue", "Web/Y/Queue"),
+        ];
+        let expected = [("Old/X → New/X".to_owned(), 2), ("Old/Y → Web/Y".to_owned(), 2)];
+        assert_eq!(found(&cut, "Other/X"), expected);
     }
 
     #[test]
