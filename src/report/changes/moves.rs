@@ -12,6 +12,11 @@ const SIDE_BY_SIDE: usize = 5;
 /// Longest construct path that is shown.
 const PATH_WIDTH: usize = 60;
 
+/// The components of two construct paths, before and after.
+type Ends<'r> = (Vec<&'r str>, Vec<&'r str>);
+/// A place in the list of changes, and the components of the path that are the same.
+type Member<'r> = (usize, Vec<&'r str>);
+
 /// A construct that has moved, with at least two resources.
 pub(super) struct Way<'r> {
     from: Vec<&'r str>,
@@ -38,7 +43,7 @@ pub(super) fn ways(report: &EnvironmentReport) -> Vec<Way<'_>> {
         let (from, to) = paths(change)?;
         Some((member, from, to))
     });
-    let mut groups: BTreeMap<Ends<'_>, Vec<(usize, Vec<&str>)>> = BTreeMap::new();
+    let mut groups: BTreeMap<Ends<'_>, Vec<Member<'_>>> = BTreeMap::new();
     for (member, from, to) in moved {
         let kept = common_end(&from, &to);
         let rest = from[from.len() - kept..].to_vec();
@@ -76,7 +81,7 @@ fn kept(report: &EnvironmentReport) -> Vec<&str> {
     paths
 }
 
-fn whole<'r>(from: &[&'r str], to: &[&'r str], members: &[(usize, Vec<&'r str>)]) -> Way<'r> {
+fn whole<'r>(from: &[&'r str], to: &[&'r str], members: &[Member<'r>]) -> Way<'r> {
     let members = members.iter().map(|(member, _)| *member).collect();
     Way { from: from.to_vec(), to: to.to_vec(), members }
 }
@@ -96,7 +101,7 @@ fn common_end(from: &[&str], to: &[&str]) -> usize {
 
 /// Ways whose ends are named as far as they are the same for all that goes them: what moves from
 /// `Orders` to `Billing` may be no more than `Returns`.
-fn named<'r>(from: &[&'r str], to: &[&'r str], members: &[(usize, Vec<&'r str>)]) -> Vec<Way<'r>> {
+fn named<'r>(from: &[&'r str], to: &[&'r str], members: &[Member<'r>]) -> Vec<Way<'r>> {
     // The last component is the resource itself.
     let next = |rest: &[&'r str]| rest.first().copied().filter(|_| rest.len() > 1);
     let heads: BTreeSet<Option<&str>> = members.iter().map(|(_, rest)| next(rest)).collect();
@@ -119,7 +124,7 @@ fn named<'r>(from: &[&'r str], to: &[&'r str], members: &[(usize, Vec<&'r str>)]
 fn merged(mut ways: Vec<Way<'_>>) -> Vec<Way<'_>> {
     ways.sort_by_key(|way| way.from.len());
     let mut outer: Vec<Way<'_>> = Vec::new();
-    let mut known: BTreeMap<(Vec<&str>, Vec<&str>), usize> = BTreeMap::new();
+    let mut known: BTreeMap<Ends<'_>, usize> = BTreeMap::new();
     for way in ways {
         let around = |from: usize, to: usize| {
             let ends = (way.from[..from].to_vec(), way.to[..to].to_vec());
@@ -134,7 +139,9 @@ fn merged(mut ways: Vec<Way<'_>>) -> Vec<Way<'_>> {
             outer.push(way);
         }
     }
-    outer.iter_mut().for_each(|way| way.members.sort_unstable());
+    for way in &mut outer {
+        way.members.sort_unstable();
+    }
     outer
 }
 
