@@ -69,6 +69,9 @@ fn the_reference_renames_what_another_stack_imports() {
 
 #[test]
 fn the_reference_renames_in_two_regions() {
+    // After the moves of the first region the reference deploys the stacks of both, and stops at
+    // the second: a policy changes there, and nobody is at a terminal to approve it. Else it would
+    // replace what it moves next.
     moves_as_the_reference_says(
         "two-regions",
         &[
