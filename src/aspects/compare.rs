@@ -14,7 +14,7 @@ use super::read::Declarations;
 use super::view::{Side, ViewRequest, Views, views};
 use crate::compare::{
     self, Ambiguity, Comparison, Decisions, Difference, Evidence, FoundPair, Mapping, Place,
-    Unpaired,
+    Similar, Unpaired,
 };
 use crate::model::{Environment, Location, Object, Stack, Text, TreeNode, Value};
 use crate::template::{Reference, visit};
@@ -108,7 +108,17 @@ pub fn compare(
         let pairs = new.iter().map(|it| FoundPair { by_names: false, ..pair(it) });
         let kept = with_pairs(decisions, pins(first, deployed));
         let all = with_pairs(&kept, pairs.collect());
-        seen.whole(compare::compare(environment, deployed, local, &all)?)
+        let third = compare::compare(environment, deployed, local, &all)?;
+        let offered = third.similar.clone();
+        let mut whole = seen.whole(third);
+        let only_seen = as_offered(&mut whole.similar, &offered);
+        if !only_seen.is_empty() {
+            // What differs in them is told by a comparison in which they are taken.
+            let taken = with_pairs(&all, only_seen);
+            let taken = compare::compare(environment, deployed, local, &taken)?;
+            as_taken(&mut whole.similar, &taken);
+        }
+        whole
     };
     let hidden = seen.hidden(&whole);
     let thanks = seen.thanks(&new, &hidden);
@@ -135,6 +145,37 @@ fn in_views(
     }
     let kept = with_pairs(decisions, pins(first, deployed));
     Ok(compare::compare(environment, &views.deployed, &views.local, &kept)?)
+}
+
+/// Gives pairs that are alike in the view the differences of the stacks. Returns those that are only
+/// offered in the view.
+fn as_offered(pairs: &mut [Similar], offered: &[Similar]) -> Vec<FoundPair> {
+    let mut only_seen = Vec::new();
+    for one in pairs {
+        let same = |other: &&Similar| {
+            (&other.source, &other.destination) == (&one.source, &one.destination)
+        };
+        match offered.iter().find(same) {
+            Some(same) => one.differences.clone_from(&same.differences),
+            None => only_seen.push(FoundPair {
+                source: one.source.location.clone(),
+                destination: one.destination.location.clone(),
+                evidence: None,
+                by_names: false,
+            }),
+        }
+    }
+    only_seen
+}
+
+/// Gives them the differences of a comparison in which they are mapped.
+fn as_taken(pairs: &mut [Similar], taken: &Comparison) {
+    let mappings: BTreeMap<_, _> = taken.mappings.iter().map(|it| (ends(it), it)).collect();
+    for one in pairs {
+        if let Some(mapping) = mappings.get(&(&one.source.location, &one.destination.location)) {
+            one.differences.clone_from(&mapping.changes);
+        }
+    }
 }
 
 /// Whether a comparison finds all that another one did, and leaves what stayed where it is.
@@ -296,7 +337,10 @@ impl<'c> Seen<'c> {
         third.similar.retain(|one| {
             !old.contains(&one.source.location) && !new.contains(&one.destination.location)
         });
-        (third.added, third.removed) = (second.added, second.removed);
+        let real = std::mem::replace(&mut third.added, second.added);
+        nearest_of(&mut third.added, &real);
+        let real = std::mem::replace(&mut third.removed, second.removed);
+        nearest_of(&mut third.removed, &real);
         for ambiguity in dropped {
             third.added.extend(unpaired(&ambiguity, &ambiguity.destinations, &self.first.added));
             third.removed.extend(unpaired(&ambiguity, &ambiguity.sources, &self.first.removed));
@@ -417,6 +461,16 @@ impl<'c> Seen<'c> {
             layer = next;
         }
         Vec::new()
+    }
+}
+
+/// Takes what is nearest, and how it differs, from the comparison of the stacks.
+fn nearest_of(unpaired: &mut [Unpaired], real: &[Unpaired]) {
+    let real: BTreeMap<&Place, &Unpaired> = real.iter().map(|one| (&one.place, one)).collect();
+    for one in unpaired {
+        if let Some(real) = real.get(&one.place) {
+            one.nearest.clone_from(&real.nearest);
+        }
     }
 }
 

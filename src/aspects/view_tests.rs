@@ -179,6 +179,28 @@ fn ignoring_what_tells_resources_apart_neither_undoes_a_move_nor_swaps_what_stay
 }
 
 #[test]
+fn what_is_alike_in_a_view_is_offered_with_what_really_differs() {
+    let side = |id: &str, name: &str, delay: &str, moved: &str, sha: &str| {
+        let tags = r#"{"Key":"a","Value":"b"},{"Key":"c","Value":"d"},{"Key":"e","Value":"f"}"#;
+        let body = format!(r#"{{"QueueName":"{name}","Delay":{delay},"Size":7,"Tags":[{tags}]}}"#);
+        let other = format!(r#"{{"Tags":[{{"Key":"sha","Value":"{sha}"}}],"Other":3}}"#);
+        let queues = [
+            queue(id, &format!("A/{id}/Resource"), &body),
+            queue(moved, &format!("A/{moved}/Resource"), &other),
+        ];
+        [stack("A", &format!("{{{}}}", queues.join(",")))]
+    };
+    let aspects = declared(r#"{"id":"name","do":[{"ignore":"QueueName"},{"ignoreTags":["sha"]}]}"#);
+    let deployed = side("Old", "one", "1", "From", "1");
+    let compared = run(&aspects, &deployed, &side("New", "two", "2", "To", "2"));
+    assert_eq!(moves(&compared), ["A.From A.To"]);
+    let pair = &compared.comparison.similar[0];
+    let differs: Vec<&str> = pair.differences.iter().map(|it| it.property.as_str()).collect();
+    assert_eq!(differs, ["Properties.Delay", "Properties.QueueName"]);
+    assert!(pair.differences[1].replaces);
+}
+
+#[test]
 fn a_tag_that_only_one_side_has_can_be_ignored() {
     let tagged = |id: &str, tags: &str| {
         let body = format!(r#"{{"Tags":[{tags}]}}"#);
@@ -495,6 +517,8 @@ fn a_tree_in_several_files_tells_classes_and_logical_ids_like_one_in_one_file() 
     for (name, path, expected, has_id) in [
         ("v2-2.276.0", "Beta/Producer/Data/Resource", "aws-cdk-lib.aws_s3.CfnBucket", true),
         ("v2-2.276.0", "Beta", "aws-cdk-lib.Stage", false),
+        // Here the logical ID is that of the metadata.
+        ("v1-1.204.0", "Beta/Producer/Data/Resource", "@aws-cdk/aws-s3.CfnBucket", true),
         ("v2-2.276.0-forest", "S/A/1", "aws-cdk-lib.CfnResource", true),
         ("v2-2.276.0-forest", "S/B", "constructs.Construct", false),
     ] {

@@ -33,9 +33,6 @@ impl Way<'_> {
     }
 }
 
-/// The parts of an old and a new path that differ.
-type Ends<'r> = (Vec<&'r str>, Vec<&'r str>);
-
 /// Returns the constructs that have moved, in the order of their first resources. Resources that
 /// moved alone, or of which the template does not say the construct, are in none.
 pub(super) fn ways(report: &EnvironmentReport) -> Vec<Way<'_>> {
