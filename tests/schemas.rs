@@ -462,7 +462,7 @@ fn everything() -> ChangeReport {
         unchanged: Vec::new(),
         permissions: Vec::new(),
     };
-    ChangeReport { environments: vec![environment, quiet] }
+    ChangeReport { environments: vec![environment, quiet], ..ChangeReport::default() }
 }
 
 #[test]

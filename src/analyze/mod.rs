@@ -15,7 +15,7 @@ mod rules;
 
 pub use changes::{
     Aspect, ChangeEffect, ChangeReport, Common, ComponentChange, EnvironmentReport, Fate, FateKind,
-    Fates, Group, Happens, Place as ChangePlace, PropertyReport, ReportRequest, StackFate,
+    Fates, Group, Happens, Place as ChangePlace, PropertyReport, Remark, ReportRequest, StackFate,
     StackReport, aggregate, aggregate_where, change_report,
 };
 pub use diff::{Joining, diff};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::detect::Sides;
 use super::files;
 use crate::analyze::{
-    Certainty, EnvironmentReport, Fate, FateKind, Fates, ReportRequest, RuleError, Rules,
+    Certainty, EnvironmentReport, Fate, FateKind, Fates, Remark, ReportRequest, RuleError, Rules,
     change_report, permissions,
 };
 use crate::compare::Comparison;
@@ -15,7 +15,7 @@ use crate::model::{
     DeployedEnvironment, DeployedResource, DeployedStack, Environment, Location, ResourceType,
     Stack, StackOptions, StackStatus, Text, Value,
 };
-use crate::plan::{self, EffectKind, Forecast, Plan, Staying};
+use crate::plan::{self, EffectKind, Finding, Forecast, Plan, Severity, Staying};
 use crate::report;
 use crate::template::json;
 
@@ -149,6 +149,19 @@ impl Changes<'_> {
                 mapping.blocked = Some(reason.to_owned());
             }
         }
+    }
+}
+
+/// Returns a finding, as the report says it.
+pub(super) fn remark(environment: &Environment, finding: &Finding) -> Remark {
+    let place = match &finding.resource {
+        Some(id) => format!("{}.{id}", finding.stack),
+        None => finding.stack.clone(),
+    };
+    Remark {
+        environment: environment.clone(),
+        is_error: finding.severity == Severity::Error,
+        text: format!("{place}: {} {}", finding.message, finding.remedy),
     }
 }
 

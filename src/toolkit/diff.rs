@@ -2,18 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::changes::{Changes, pretended};
+use super::changes::{Changes, pretended, remark};
 use super::detect::{Detection, Outcome, Sides};
 use super::parameters::Previous;
 use super::planning::{Prepared, Refusals};
 use super::selection::Selection;
 use super::{Error, sources};
-use crate::analyze::{ChangeReport, Rules};
+use crate::analyze::{ChangeReport, Remark, Rules};
 use crate::assembly::Assembly;
 use crate::compare::Comparison;
 use crate::event::Host;
 use crate::model::{Environment, Text};
 use crate::plan::{self, Choices, Finding, ForecastRequest, Plan};
+use crate::report;
 use crate::settings::{Deploying, Refactoring, Settings};
 
 /// What a deployment would do.
@@ -161,9 +162,35 @@ impl Look<'_> {
         };
         differences.report.environments.push(changes.report());
         let findings = plan.into_iter().flat_map(|plan| plan.findings.iter().cloned());
-        let findings = findings.chain(forecast.findings);
-        differences.findings.extend(findings.map(|finding| (environment.clone(), finding)));
+        let findings: Vec<Finding> = findings.chain(forecast.findings).collect();
+        let report = &mut differences.report;
+        report.remarks.extend(findings.iter().map(|one| remark(environment, one)));
+        report.remarks.extend(open_questions(self.comparison));
+        report.remarks.sort_by_key(|remark| !remark.is_error);
+        differences.findings.extend(findings.into_iter().map(|one| (environment.clone(), one)));
     }
+}
+
+/// What only a person can decide. Until then it counts as removed and added.
+fn open_questions(comparison: &Comparison) -> Option<Remark> {
+    let (ambiguous, similar) = (comparison.ambiguous.len(), comparison.similar.len());
+    let parts: Vec<String> = [
+        (ambiguous, "of resources that cannot be told apart"),
+        (similar, "of resources that are alike, but not enough so to be taken for the same"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{} {what}", report::count(number, "group")))
+    .collect();
+    (!parts.is_empty()).then(|| Remark {
+        environment: comparison.environment.clone(),
+        is_error: false,
+        text: format!(
+            "{} count as removed and added until somebody decides: `cdkr diff` in a terminal shows \
+             how.",
+            parts.join(" and ")
+        ),
+    })
 }
 
 /// Which stacks are deployed before which.

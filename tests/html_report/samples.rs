@@ -97,7 +97,10 @@ fn unchanged(stack: &str, parts: &[(&str, &str)]) -> Vec<(Text, ChangePlace)> {
 /// A shop that is taken apart into stacks, in two regions: moves, replacements, a table that
 /// loses its data, a widened policy.
 pub(crate) fn shop() -> ChangeReport {
-    ChangeReport { environments: vec![shop_in_europe(), shop_in_america()] }
+    ChangeReport {
+        environments: vec![shop_in_europe(), shop_in_america()],
+        ..ChangeReport::default()
+    }
 }
 
 fn shop_in_europe() -> EnvironmentReport {
@@ -433,7 +436,7 @@ pub(crate) fn hostile() -> ChangeReport {
     // What nobody expects is shown as well: a change without a place, a stack that is not listed.
     environment.changes.push(change("AWS::SQS::Queue", "", "", ChangeEffect::Update));
     environment.unchanged.push(("AWS::SQS::Queue".into(), place("Unlisted.Queue")));
-    ChangeReport { environments: vec![environment] }
+    ChangeReport { environments: vec![environment], ..ChangeReport::default() }
 }
 
 /// A report without anything dangerous.
@@ -484,7 +487,7 @@ pub(crate) fn large(resources: usize, changed: usize) -> ChangeReport {
             }
         }
     }
-    ChangeReport { environments: vec![environment] }
+    ChangeReport { environments: vec![environment], ..ChangeReport::default() }
 }
 
 fn large_change(number: usize, kind: &str, at: &str, stacks: usize) -> ComponentChange {

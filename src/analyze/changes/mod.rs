@@ -27,6 +27,19 @@ use super::rules::{Action, Risk};
 pub struct ChangeReport {
     /// Sorted by account and region.
     pub environments: Vec<EnvironmentReport>,
+    /// What has to be known besides: the errors first.
+    pub remarks: Vec<Remark>,
+}
+
+/// What has to be known besides the changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The account and region.
+    pub environment: Environment,
+    /// Whether it forbids the deployment.
+    pub is_error: bool,
+    /// One or two sentences.
+    pub text: String,
 }
 
 /// What a deployment will do in one environment.

@@ -21,6 +21,16 @@ const VERSION: u32 = 1;
 struct ReportWire<'a> {
     version: u32,
     environments: Vec<EnvironmentWire<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remarks: Vec<RemarkWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct RemarkWire<'a> {
+    account: &'a str,
+    region: &'a str,
+    severity: &'static str,
+    text: &'a str,
 }
 
 #[derive(Serialize)]
@@ -111,7 +121,13 @@ struct PropertyWire<'a> {
 /// Renders what a deployment will do for programs: one JSON document, always complete.
 pub fn changes_json(report: &ChangeReport) -> String {
     let environments = report.environments.iter().map(environment).collect();
-    let report = ReportWire { version: VERSION, environments };
+    let remarks = report.remarks.iter().map(|one| RemarkWire {
+        account: &one.environment.account,
+        region: &one.environment.region,
+        severity: if one.is_error { "error" } else { "warning" },
+        text: &one.text,
+    });
+    let report = ReportWire { version: VERSION, environments, remarks: remarks.collect() };
     // All keys are strings, and writing to a string cannot fail.
     let text = serde_json::to_string_pretty(&report).unwrap_or_default();
     escaped(&text) + "\n"

@@ -14,7 +14,7 @@ use crate::analyze::{
     ChangeReport, Common, ComponentChange, EnvironmentReport, Group, Happens, PermissionChange,
     StackFate, aggregate_where,
 };
-use crate::report::text::count;
+use crate::report::text::{count, squeezed};
 use crate::report::{Style, permissions};
 
 /// How many characters GitHub takes for a comment.
@@ -62,7 +62,8 @@ struct Section {
 /// last line; less than some 600 characters cannot be kept to. Names and values are code, so that
 /// nothing in them is taken for HTML, Markdown or a mention.
 pub fn changes_markdown(report: &ChangeReport, limit: usize) -> String {
-    let title = format!("{CHANGES_MARKER}\n### What a deployment will do\n");
+    let mut title = format!("{CHANGES_MARKER}\n### What a deployment will do\n");
+    title.push_str(&remarks(report));
     let mut sections: Vec<Section> = report.environments.iter().flat_map(environment).collect();
     let left = choose(&mut sections, limit.saturating_sub(length(&title) + RESERVE));
     let mut page = title;
@@ -78,6 +79,21 @@ pub fn changes_markdown(report: &ChangeReport, limit: usize) -> String {
     }
     page.push_str(&left_out(&left));
     page
+}
+
+/// What has to be known besides: at most ten, the errors first.
+fn remarks(report: &ChangeReport) -> String {
+    const MOST: usize = 10;
+    let mut lines = Vec::new();
+    for remark in report.remarks.iter().take(MOST) {
+        let word = if remark.is_error { "**Cannot be deployed**" } else { "**Note**" };
+        let text = squeezed(&remark.text, 400);
+        lines.push(format!("- {word}: {}", span(&text)));
+    }
+    if let Some(more) = report.remarks.len().checked_sub(MOST).filter(|more| *more > 0) {
+        lines.push(format!("- and {more} more"));
+    }
+    if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
 }
 
 /// As programs count that limit it: never less than the number of characters.

@@ -251,7 +251,7 @@ pub(super) fn environment() -> EnvironmentReport {
 }
 
 pub(super) fn report() -> ChangeReport {
-    ChangeReport { environments: vec![environment()] }
+    ChangeReport { environments: vec![environment()], ..ChangeReport::default() }
 }
 
 /// Nothing happens there.

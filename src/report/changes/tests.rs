@@ -15,7 +15,10 @@ fn terminal(report: &ChangeReport, style: Style) -> String {
 }
 
 fn of(changes: Vec<ComponentChange>) -> ChangeReport {
-    ChangeReport { environments: vec![EnvironmentReport { changes, ..quiet() }] }
+    ChangeReport {
+        environments: vec![EnvironmentReport { changes, ..quiet() }],
+        ..ChangeReport::default()
+    }
 }
 
 const VERBOSE: Style = Style { paths: false, explain: false, verbose: true, asks: false };
@@ -55,7 +58,10 @@ fn the_form_for_programs_is_a_contract() {
         let key = (change.kind, change.subtype.clone(), change.effect, change.risk);
         seen.insert(key)
     });
-    insta::assert_snapshot!(changes_json(&ChangeReport { environments: vec![one] }));
+    insta::assert_snapshot!(changes_json(&ChangeReport {
+        environments: vec![one],
+        ..ChangeReport::default()
+    }));
 }
 
 #[test]
@@ -67,7 +73,8 @@ fn construct_paths_are_shown_on_request() {
 
 #[test]
 fn every_environment_has_its_summary_first() {
-    let both = ChangeReport { environments: vec![environment(), quiet()] };
+    let both =
+        ChangeReport { environments: vec![environment(), quiet()], ..ChangeReport::default() };
     let text = terminal(&both, Style::default());
     let end = text.find("\n\n").unwrap();
     assert!(
@@ -84,7 +91,7 @@ fn nothing_is_said_to_be_nothing() {
     let none = ChangeReport::default();
     assert_eq!(terminal(&none, Style::default()), "Nothing changes.\n");
     assert!(changes_markdown(&none, COMMENT_LIMIT).ends_with("\nNothing changes.\n"));
-    let quiet = ChangeReport { environments: vec![quiet()] };
+    let quiet = ChangeReport { environments: vec![quiet()], ..ChangeReport::default() };
     assert_eq!(
         terminal(&quiet, Style::default()),
         "aws://222222222222/us-east-1: 1 stack: nothing changes; 1 resource unchanged\n"
@@ -206,7 +213,7 @@ fn what_a_new_policy_permits_is_said_beside_it() {
         ..broader
     }];
     let one = EnvironmentReport { changes: vec![policy], permissions, ..quiet() };
-    let report = ChangeReport { environments: vec![one] };
+    let report = ChangeReport { environments: vec![one], ..ChangeReport::default() };
     let text = terminal(&report, Style::default());
     let line = "+ Allow s3:GetObject, s3:ListBucket on ${Files.Images.Arn}/* to *";
     assert!(text.contains(line), "{text}");
@@ -321,7 +328,7 @@ fn hostile(text: &str) -> ChangeReport {
         EnvironmentReport { changes, environment: Environment::new(text, text), ..quiet() };
     environment.stacks[0].name = text.into();
     environment.stacks[0].fate = StackFate::New;
-    ChangeReport { environments: vec![environment.clone(), environment] }
+    ChangeReport { environments: vec![environment.clone(), environment], ..ChangeReport::default() }
 }
 
 #[test]

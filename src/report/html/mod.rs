@@ -44,6 +44,7 @@ pub fn html(report: &ChangeReport, title: &str) -> String {
     out.raw("<header><div><h1>").text(title).raw("</h1><p class=\"q\">");
     out.text(&extent(&parts)).raw("</p></div></header>\n<main>");
     danger::verdict(&mut out, &parts, &dangers);
+    remarks(&mut out, report);
     danger::section(&mut out, &parts, &dangers);
     out.raw("\n<section id=\"changes\" aria-labelledby=\"changes-title\">");
     out.raw("<h2 id=\"changes-title\">All changes</h2><div id=\"list\">");
@@ -71,6 +72,19 @@ fn head(out: &mut Markup, title: &str) {
     out.raw("<meta name=\"referrer\" content=\"no-referrer\"/>\n");
     out.raw("<link rel=\"icon\" href=\"data:,\"/>\n<title>").text(title).raw("</title>\n");
     out.raw("<style>").raw(STYLE).raw("</style></head>\n");
+}
+
+/// What has to be known besides the changes.
+fn remarks(out: &mut Markup, report: &ChangeReport) {
+    if report.remarks.is_empty() {
+        return;
+    }
+    out.raw("<section aria-labelledby=\"remarks\"><h2 id=\"remarks\">To be known</h2><ul>");
+    for remark in &report.remarks {
+        let word = if remark.is_error { "Cannot be deployed" } else { "Note" };
+        out.raw("<li><strong>").raw(word).raw(":</strong> ").text(&remark.text).raw("</li>");
+    }
+    out.raw("</ul></section>\n");
 }
 
 /// How much the report is about.

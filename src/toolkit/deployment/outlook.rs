@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Error;
-use super::super::changes::Changes;
+use super::super::changes::{Changes, remark};
 use super::prepare::Deployment;
 use crate::analyze::{ChangeReport, PermissionChange, Rules, permissions};
 use crate::deploy::{Danger, PlannedStack};
@@ -213,6 +213,9 @@ impl Deployment {
             };
             report.environments.push(changes.report());
         }
+        let findings = outlook.findings.iter();
+        report.remarks = findings.map(|(environment, one)| remark(environment, one)).collect();
+        report.remarks.sort_by_key(|remark| !remark.is_error);
         report
     }
 
