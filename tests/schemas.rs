@@ -36,7 +36,6 @@ const NAMES: [&str; 16] = [
     "comparison",
     "history",
     "diff",
-    "drift",
     "history-answer",
     "events",
     "local",
@@ -45,6 +44,7 @@ const NAMES: [&str; 16] = [
     "manifest",
     "assets",
     "tree",
+    "drift",
 ];
 
 fn schema(name: &str) -> Json {

@@ -237,8 +237,7 @@ impl Carrier<'_> {
     /// Returns what is kept of a value that is not wanted.
     fn kept(&self, state: &Value, path: &mut Vec<Text>) -> Option<Value> {
         let is_fixed = self.schema.is_read_only(path) || self.schema.is_create_only(path);
-        let is_left_open = self.mode == Mode::Declared && !is_in_document(path);
-        if is_left_open || is_fixed {
+        if self.mode == Mode::Declared || is_fixed {
             return Some(state.clone());
         }
         match state {
@@ -264,31 +263,6 @@ impl Carrier<'_> {
             _ => None,
         }
     }
-}
-
-/// Properties that hold documents, or maps of which the keys are the user's: what is not declared
-/// in them is not there by default, but was put there.
-const DOCUMENTS: [&str; 11] = [
-    "AccessPolicies",
-    "AssumeRolePolicyDocument",
-    "FileSystemPolicy",
-    "InlinePolicy",
-    "KeyPolicy",
-    "Policy",
-    "PolicyDocument",
-    "PolicyText",
-    "RepositoryPolicyText",
-    "ResourcePolicy",
-    "Variables",
-];
-
-/// Keys that services add to a policy.
-const ADDED: [&str; 3] = ["Id", "Sid", "Version"];
-
-/// Whether a value that is not declared is inside of a document.
-fn is_in_document(path: &[Text]) -> bool {
-    let Some((last, outer)) = path.split_last() else { return false };
-    outer.iter().any(|key| DOCUMENTS.contains(&key.as_str())) && !ADDED.contains(&last.as_str())
 }
 
 /// Returns for each element that is wanted the index of the one in the state that it stands for:
